@@ -1,0 +1,56 @@
+package io.weir.supervisor.cli;
+
+import java.util.ServiceLoader;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Where every process of Weir starts: the command line, and the brokers and helpers that it launches. */
+@Command(
+        name = "weir",
+        mixinStandardHelpOptions = true,
+        version = "weir 0.1.0",
+        synopsisSubcommandLabel = "COMMAND",
+        description = "A publish/subscribe broker cluster whose topics carry a rate limit for the whole cluster.",
+        footer = {
+            "",
+            "Examples:",
+            "  weir up --detach        start three brokers on this machine",
+            "  weir status -o json     what each of them does",
+            "  weir down               stop them all",
+            "",
+            "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 something needed is not there."
+        })
+public final class Weir implements Runnable {
+    @Spec
+    private CommandSpec spec;
+
+    public static void main(String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    /** The whole command line, with every command on the class path. */
+    public static CommandLine commandLine() {
+        CommandLine weir = new CommandLine(new Weir());
+        for (CliCommand command : ServiceLoader.load(CliCommand.class)) {
+            weir.addSubcommand(command);
+        }
+        weir.setExecutionExceptionHandler((e, line, parsed) -> {
+            if (!(e instanceof CliException known)) {
+                throw e;
+            }
+            line.getErr().println("weir: " + known.getMessage());
+            line.getErr().flush();
+            return known.exitCode();
+        });
+        weir.setUsageHelpAutoWidth(true);
+        return weir;
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Which command? 'weir --help' lists them.");
+    }
+}
