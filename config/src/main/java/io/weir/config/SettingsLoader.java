@@ -1,0 +1,352 @@
+package io.weir.config;
+
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
+import com.typesafe.config.ConfigList;
+import com.typesafe.config.ConfigParseOptions;
+import com.typesafe.config.ConfigValueFactory;
+import io.weir.config.WeirSettings.BrokerSettings;
+import io.weir.config.WeirSettings.ClusterSettings;
+import io.weir.config.WeirSettings.HttpSettings;
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.BrokerId;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * Layers a broker's settings, strongest first: environment, system properties, the operator's file, {@code
+ * weir-akka.conf}, the libraries' references. A {@code weir} key that no reference names is a typing error and is refused.
+ *
+ * @param settings the settings, valid
+ * @param akka the same as the actor system's configuration
+ */
+public record SettingsLoader(WeirSettings settings, Config akka) {
+    private static final int MIN_TOKEN_LENGTH = 16;
+
+    /** Loads for a broker process. */
+    public static SettingsLoader load(Optional<Path> file, Map<String, String> environment) {
+        Config reference = ConfigFactory.defaultReferenceUnresolved();
+        Config own = file.map(SettingsLoader::parse).orElseGet(ConfigFactory::empty);
+        refuseUnknownKeys(own, reference, file);
+        try {
+            Config layered = fromEnvironment(reference, environment)
+                    .withFallback(ConfigFactory.systemEnvironmentOverrides())
+                    .withFallback(ConfigFactory.systemProperties())
+                    .withFallback(own)
+                    .withFallback(ConfigFactory.parseResources("weir-akka.conf"))
+                    .withFallback(reference)
+                    .resolve();
+            WeirSettings settings = read(layered);
+            return new SettingsLoader(
+                    settings, derived(settings).withFallback(layered).resolve());
+        } catch (ConfigException e) {
+            throw new SettingsException("settings can't be read: " + e.getMessage());
+        }
+    }
+
+    /** The environment variable that overrides {@code key}. */
+    public static String variableOf(String key) {
+        return key.toUpperCase(Locale.ROOT).replace('.', '_').replace('-', '_');
+    }
+
+    private static Config parse(Path file) {
+        if (!Files.isReadable(file)) {
+            throw new SettingsException(
+                    "settings file " + file + " can't be read: does it exist, and may this user read it?");
+        }
+        try {
+            return ConfigFactory.parseFile(
+                    file.toFile(), ConfigParseOptions.defaults().setAllowMissing(false));
+        } catch (ConfigException e) {
+            throw new SettingsException("settings file " + file + " can't be parsed: " + e.getMessage());
+        }
+    }
+
+    private static void refuseUnknownKeys(Config own, Config reference, Optional<Path> file) {
+        if (!own.hasPath("weir")) {
+            return;
+        }
+        List<String> known = weirKeys(reference);
+        for (String key : weirKeys(own)) {
+            if (!known.contains(key)) {
+                throw new SettingsException("settings file " + file.orElseThrow() + " has the key " + key
+                        + ", which does not exist; the nearest that does is " + nearest(key, known));
+            }
+        }
+    }
+
+    private static List<String> weirKeys(Config config) {
+        List<String> keys = new ArrayList<>();
+        collect("weir", config.root().get("weir"), keys);
+        return keys;
+    }
+
+    private static void collect(String path, Object value, List<String> into) {
+        if (value instanceof com.typesafe.config.ConfigObject object) {
+            object.forEach((key, child) -> collect(path + "." + key, child, into));
+        } else {
+            into.add(path);
+        }
+    }
+
+    private static String nearest(String key, List<String> known) {
+        return known.stream()
+                .min((a, b) -> Integer.compare(distance(key, a), distance(key, b)))
+                .orElse("none");
+    }
+
+    /** Levenshtein's edit distance. */
+    private static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int substituted = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(substituted, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+
+    private static Config fromEnvironment(Config reference, Map<String, String> environment) {
+        Map<String, Object> overrides = new TreeMap<>();
+        for (String key : weirKeys(reference)) {
+            String value = environment.get(variableOf(key));
+            if (value != null) {
+                boolean list = reference.root().toConfig().getValue(key) instanceof ConfigList;
+                overrides.put(
+                        key,
+                        list
+                                ? List.of(
+                                        value.isBlank()
+                                                ? new String[0]
+                                                : value.trim().split("\\s*,\\s*"))
+                                : value);
+            }
+        }
+        return ConfigFactory.parseMap(overrides, "environment");
+    }
+
+    /** What Akka needs to be told and can't be written as a substitution. */
+    private static Config derived(WeirSettings settings) {
+        Map<String, Object> derived = new HashMap<>();
+        List<Map<String, Object>> endpoints = new ArrayList<>();
+        for (Endpoint contact : settings.cluster().contactPoints()) {
+            endpoints.add(Map.of("host", contact.host(), "port", contact.port()));
+        }
+        derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
+        derived.put(
+                "akka-persistence-jdbc.shared-databases.slick.profile",
+                settings.store().kind().slickProfile());
+        derived.put(
+                "akka-persistence-jdbc.shared-databases.slick.db.driver",
+                settings.store().kind().driver());
+        Config config = ConfigFactory.empty("derived");
+        for (Map.Entry<String, Object> entry : derived.entrySet()) {
+            config = config.withValue(entry.getKey(), ConfigValueFactory.fromAnyRef(entry.getValue()));
+        }
+        return config;
+    }
+
+    private static WeirSettings read(Config config) {
+        ClusterSettings cluster = cluster(config);
+        Endpoint tcp = new Endpoint(text(config, "weir.tcp.host"), port(config, "weir.tcp.port"));
+        HttpSettings http = http(config, cluster, tcp);
+        return new WeirSettings(broker(config), cluster, tcp, http, store(config), aeronDirectory(config, cluster));
+    }
+
+    private static BrokerSettings broker(Config config) {
+        String id = required(config, "weir.broker.id", "every broker needs an id of its own");
+        BrokerId brokerId;
+        try {
+            brokerId = new BrokerId(id);
+        } catch (IllegalArgumentException e) {
+            throw SettingsException.of("weir.broker.id", id, e.getMessage());
+        }
+        String dataDir = required(config, "weir.broker.data-dir", "every broker needs a directory of its own");
+        return new BrokerSettings(brokerId, path("weir.broker.data-dir", dataDir));
+    }
+
+    private static ClusterSettings cluster(Config config) {
+        String host = required(config, "weir.cluster.host", "the other brokers must reach this one somewhere");
+        String method = oneOf(config, "weir.cluster.discovery.method", "config", "kubernetes-api");
+        List<Endpoint> contacts = new ArrayList<>();
+        for (String contact : config.getStringList("weir.cluster.discovery.contact-points")) {
+            try {
+                contacts.add(Endpoint.parse(contact));
+            } catch (IllegalArgumentException e) {
+                throw SettingsException.of("weir.cluster.discovery.contact-points", contact, e.getMessage());
+            }
+        }
+        if (method.equals("config") && contacts.isEmpty()) {
+            throw SettingsException.of(
+                    "weir.cluster.discovery.contact-points",
+                    contacts,
+                    "with discovery.method = config it must list every broker's management address, as host:port");
+        }
+        int required = whole(config, "weir.cluster.discovery.required-contact-points", 1, 1_000);
+        if (method.equals("config") && (required > contacts.size() || 2 * required <= contacts.size())) {
+            throw SettingsException.of(
+                    "weir.cluster.discovery.required-contact-points",
+                    required,
+                    "must be a majority of the " + contacts.size()
+                            + " contact points, else two halves of a cut network could form two clusters");
+        }
+        String name = required(config, "weir.cluster.name", "a cluster needs a name");
+        if (!name.matches("[a-zA-Z0-9][a-zA-Z0-9-]{0,62}")) {
+            throw SettingsException.of(
+                    "weir.cluster.name", name, "must be 1 to 63 letters, digits or '-', a letter or digit first");
+        }
+        duration(config, "weir.cluster.discovery.stable-margin", Duration.ofMillis(50), Duration.ofMinutes(5));
+        duration(config, "weir.cluster.gossip-interval", Duration.ofMillis(50), Duration.ofSeconds(10));
+        duration(config, "weir.cluster.acceptable-pause", Duration.ofSeconds(1), Duration.ofMinutes(2));
+        Duration stableAfter =
+                duration(config, "weir.cluster.stable-after", Duration.ofSeconds(2), Duration.ofMinutes(5));
+        duration(config, "weir.cluster.down-all-when-unstable", stableAfter.plusSeconds(4), Duration.ofMinutes(30));
+        return new ClusterSettings(
+                name,
+                new Endpoint(host, port(config, "weir.cluster.port")),
+                new Endpoint(host, port(config, "weir.cluster.management-port")),
+                oneOf(config, "weir.cluster.transport", "tcp", "tls-tcp", "aeron-udp"),
+                method,
+                List.copyOf(contacts),
+                required,
+                duration(config, "weir.cluster.leave-timeout", Duration.ofSeconds(1), Duration.ofMinutes(2)),
+                duration(config, "weir.cluster.rejoin-backoff", Duration.ofMillis(100), Duration.ofMinutes(2)));
+    }
+
+    private static HttpSettings http(Config config, ClusterSettings cluster, Endpoint tcp) {
+        Endpoint address = new Endpoint(text(config, "weir.http.host"), port(config, "weir.http.port"));
+        String token = text(config, "weir.http.admin-token");
+        if (token.isEmpty()) {
+            for (Endpoint bound : List.of(address, tcp, cluster.address())) {
+                if (!bound.loopback()) {
+                    throw new SettingsException("weir.http.admin-token is empty, but this broker binds to " + bound
+                            + ": set a token of at least " + MIN_TOKEN_LENGTH
+                            + " characters, or bind to loopback only");
+                }
+            }
+        } else if (token.length() < MIN_TOKEN_LENGTH) {
+            throw new SettingsException("weir.http.admin-token has " + token.length() + " characters: at least "
+                    + MIN_TOKEN_LENGTH + " are needed");
+        }
+        return new HttpSettings(
+                address,
+                token.isEmpty() ? Optional.empty() : Optional.of(token),
+                duration(config, "weir.http.request-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)));
+    }
+
+    private static StoreSettings store(Config config) {
+        String url =
+                required(config, "weir.store.url", "a broker needs a store, as jdbc:h2:tcp:… or jdbc:postgresql:…");
+        // The URL may carry a password: the message shows its scheme only.
+        StoreKind kind = StoreKind.ofUrl(url)
+                .orElseThrow(() -> SettingsException.of(
+                        "weir.store.url",
+                        url.replaceFirst("(?<=^.{0,20}:).*", "…"),
+                        "must begin with jdbc:h2: or jdbc:postgresql:"));
+        return new StoreSettings(
+                kind,
+                url,
+                text(config, "weir.store.user"),
+                text(config, "weir.store.password"),
+                whole(config, "weir.store.pool-size", 1, 100),
+                duration(config, "weir.store.start-timeout", Duration.ofSeconds(1), Duration.ofMinutes(10)),
+                duration(config, "weir.store.statement-timeout", Duration.ofSeconds(1), Duration.ofMinutes(2)),
+                duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)));
+    }
+
+    private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {
+        String directory = text(config, "weir.aeron.directory");
+        if (directory.isEmpty() && cluster.transport().equals("aeron-udp")) {
+            throw SettingsException.of(
+                    "weir.aeron.directory",
+                    "",
+                    "weir.cluster.transport = aeron-udp needs the directory of a running media driver");
+        }
+        return directory.isEmpty() ? Optional.empty() : Optional.of(path("weir.aeron.directory", directory));
+    }
+
+    private static String text(Config config, String key) {
+        try {
+            return config.getString(key).trim();
+        } catch (ConfigException.WrongType e) {
+            throw SettingsException.of(key, config.getValue(key).unwrapped(), "must be a text");
+        }
+    }
+
+    private static String required(Config config, String key, String why) {
+        String value = text(config, key);
+        if (value.isEmpty()) {
+            throw new SettingsException(
+                    key + " is not set: " + why + "; set it in the settings file or as " + variableOf(key));
+        }
+        return value;
+    }
+
+    private static String oneOf(Config config, String key, String... allowed) {
+        String value = text(config, key);
+        if (!List.of(allowed).contains(value)) {
+            throw SettingsException.of(key, value, "must be one of " + String.join(", ", allowed));
+        }
+        return value;
+    }
+
+    private static int port(Config config, String key) {
+        return whole(config, key, 1, 65_535);
+    }
+
+    private static int whole(Config config, String key, int min, int max) {
+        String rule = "must be a whole number from " + min + " to " + max;
+        try {
+            int value = config.getInt(key);
+            if (value < min || value > max) {
+                throw SettingsException.of(key, value, rule);
+            }
+            return value;
+        } catch (ConfigException e) {
+            throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
+        }
+    }
+
+    private static Duration duration(Config config, String key, Duration min, Duration max) {
+        String rule = "must be a duration from " + show(min) + " to " + show(max) + ", such as 500ms or 5s";
+        try {
+            Duration value = config.getDuration(key);
+            if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
+                throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
+            }
+            return value;
+        } catch (ConfigException e) {
+            throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
+        }
+    }
+
+    private static String show(Duration duration) {
+        return duration.toMillis() % 1_000 == 0 ? duration.toSeconds() + "s" : duration.toMillis() + "ms";
+    }
+
+    private static Path path(String key, String value) {
+        try {
+            return Path.of(value).toAbsolutePath().normalize();
+        } catch (InvalidPathException e) {
+            throw SettingsException.of(key, value, "is not a path");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package io.weir.config;
+
+import io.weir.config.value.BrokerId;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** A broker's settings, valid as a whole. {@code reference.conf} says what each key means and why its default is what it is. */
+public record WeirSettings(
+        BrokerSettings broker,
+        ClusterSettings cluster,
+        Endpoint tcp,
+        HttpSettings http,
+        StoreSettings store,
+        Optional<Path> aeronDirectory) {
+
+    /** Who the broker is, and where it keeps what is its own. */
+    public record BrokerSettings(BrokerId id, Path dataDir) {}
+
+    /** How the broker finds and keeps company. */
+    public record ClusterSettings(
+            String name,
+            Endpoint address,
+            Endpoint management,
+            String transport,
+            String discoveryMethod,
+            List<Endpoint> contactPoints,
+            int requiredContactPoints,
+            Duration leaveTimeout,
+            Duration rejoinBackoff) {}
+
+    /** The broker's HTTP server. */
+    public record HttpSettings(Endpoint address, Optional<String> adminToken, Duration requestTimeout) {
+        @Override
+        public String toString() {
+            return "HttpSettings[address=" + address + ", adminToken=" + (adminToken.isPresent() ? "set" : "none")
+                    + "]";
+        }
+    }
+
+    /** The durable store. */
+    public record StoreSettings(
+            StoreKind kind,
+            String url,
+            String user,
+            String password,
+            int poolSize,
+            Duration startTimeout,
+            Duration statementTimeout,
+            Duration registryInterval) {
+        /** Without the password, and without the URL's parameters, which may hold one. */
+        @Override
+        public String toString() {
+            return "StoreSettings[kind=" + kind + ", url=" + safeUrl() + ", user=" + user + "]";
+        }
+
+        public String safeUrl() {
+            return url.split("[?;]", 2)[0].replaceFirst("//[^/@]*@", "//");
+        }
+    }
+
+    /** The databases that a store can be. */
+    public enum StoreKind {
+        H2("org.h2.Driver", "slick.jdbc.H2Profile$", "jdbc:h2:"),
+        POSTGRESQL("org.postgresql.Driver", "slick.jdbc.PostgresProfile$", "jdbc:postgresql:");
+
+        private final String driver;
+        private final String slickProfile;
+        private final String urlPrefix;
+
+        StoreKind(String driver, String slickProfile, String urlPrefix) {
+            this.driver = driver;
+            this.slickProfile = slickProfile;
+            this.urlPrefix = urlPrefix;
+        }
+
+        public String driver() {
+            return driver;
+        }
+
+        public String slickProfile() {
+            return slickProfile;
+        }
+
+        static Optional<StoreKind> ofUrl(String url) {
+            for (StoreKind kind : values()) {
+                if (url.startsWith(kind.urlPrefix)) {
+                    return Optional.of(kind);
+                }
+            }
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package io.weir.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.typesafe.config.ConfigFactory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SettingsLoaderTest {
+    @TempDir
+    private Path dir;
+
+    private final Map<String, String> environment = new HashMap<>(Map.of(
+            "WEIR_BROKER_ID", "b1",
+            "WEIR_BROKER_DATA_DIR", "/tmp/b1",
+            "WEIR_STORE_URL", "jdbc:h2:tcp://127.0.0.1:4158/weir",
+            "WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS", "127.0.0.1:4153"));
+
+    @Test
+    void shouldReadDefaultsWhenOnlyWhatHasNoneIsGiven() {
+        WeirSettings settings = load();
+
+        assertThat(settings.broker().id().value()).isEqualTo("b1");
+        assertThat(settings.http().address()).isEqualTo(new Endpoint("127.0.0.1", 4151));
+        assertThat(settings.cluster().contactPoints()).containsExactly(new Endpoint("127.0.0.1", 4153));
+        assertThat(settings.store().kind()).isEqualTo(WeirSettings.StoreKind.H2);
+    }
+
+    @Test
+    void shouldPreferTheEnvironmentWhenTheFileSaysOtherwise() throws IOException {
+        Path file = file("weir { broker.id = from-file, http.port = 5000, tcp.port = 5001 }");
+        environment.put("WEIR_HTTP_PORT", "6000");
+        environment.remove("WEIR_BROKER_ID");
+
+        WeirSettings settings =
+                SettingsLoader.load(Optional.of(file), environment).settings();
+
+        assertThat(settings.broker().id().value()).isEqualTo("from-file");
+        assertThat(settings.http().address().port()).isEqualTo(6000);
+        assertThat(settings.tcp().port()).isEqualTo(5001);
+    }
+
+    @Test
+    void shouldSplitListsWhenTheyComeFromTheEnvironment() {
+        environment.put("WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS", "h1:1, h2:2 ,h3:3");
+        environment.put("WEIR_CLUSTER_DISCOVERY_REQUIRED_CONTACT_POINTS", "2");
+
+        assertThat(load().cluster().contactPoints())
+                .containsExactly(new Endpoint("h1", 1), new Endpoint("h2", 2), new Endpoint("h3", 3));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            WEIR_BROKER_ID               | a b       | weir.broker.id = "a b"
+            WEIR_BROKER_ID               | ''        | weir.broker.id is not set
+            WEIR_BROKER_DATA_DIR         | ''        | weir.broker.data-dir is not set
+            WEIR_HTTP_PORT               | 70000     | weir.http.port = 70000: must be a whole number from 1 to 65535
+            WEIR_HTTP_PORT               | many      | weir.http.port = "many": must be a whole number from 1 to 65535
+            WEIR_CLUSTER_TRANSPORT       | pigeon    | weir.cluster.transport = "pigeon": must be one of tcp, tls-tcp, aeron-udp
+            WEIR_CLUSTER_TRANSPORT       | aeron-udp | weir.aeron.directory
+            WEIR_CLUSTER_STABLE_AFTER    | 1ms       | weir.cluster.stable-after = "1ms": must be a duration from 2s
+            WEIR_CLUSTER_STABLE_AFTER    | soon      | weir.cluster.stable-after = "soon": must be a duration
+            WEIR_STORE_URL               | jdbc:oracle:x | must begin with jdbc:h2: or jdbc:postgresql:
+            WEIR_HTTP_ADMIN_TOKEN        | short     | at least 16 are needed
+            WEIR_HTTP_HOST               | 0.0.0.0   | weir.http.admin-token is empty, but this broker binds to 0.0.0.0:4151
+            WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | '' | must list every broker's management address
+            WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | nowhere | 'nowhere' is not HOST:PORT
+            WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | a:1,b:2,c:3 | must be a majority of the 3 contact points
+            """)
+    void shouldNameKeyValueAndRuleWhenASettingIsWrong(String variable, String value, String message) {
+        environment.put(variable, value);
+
+        assertThatThrownBy(this::load).isInstanceOf(SettingsException.class).hasMessageContaining(message);
+    }
+
+    @Test
+    void shouldRefuseAKeyThatDoesNotExistAndNameTheNearest() throws IOException {
+        Path file = file("weir.http.prot = 5000");
+
+        assertThatThrownBy(() -> SettingsLoader.load(Optional.of(file), environment))
+                .hasMessageContaining("weir.http.prot")
+                .hasMessageContaining("weir.http.port");
+    }
+
+    @Test
+    void shouldSayWhichFileWhenItIsMissingOrBroken() throws IOException {
+        assertThatThrownBy(() -> SettingsLoader.load(Optional.of(dir.resolve("none.conf")), environment))
+                .hasMessageContaining("none.conf");
+        Path broken = file("weir { http { port = ");
+        assertThatThrownBy(() -> SettingsLoader.load(Optional.of(broken), environment))
+                .isInstanceOf(SettingsException.class)
+                .hasMessageContaining(broken.toString());
+    }
+
+    @Test
+    void shouldKeepSecretsOutOfWhatMayBeLogged() {
+        environment.put("WEIR_STORE_PASSWORD", "hunter2-hunter2");
+        environment.put("WEIR_STORE_URL", "jdbc:postgresql://weir:hunter2-hunter2@db/weir?password=hunter2-hunter2");
+        environment.put("WEIR_HTTP_ADMIN_TOKEN", "hunter2-hunter2-hunter2");
+
+        assertThat(load().toString()).doesNotContain("hunter2");
+
+        environment.put("WEIR_STORE_URL", "jdbc:mysql://weir:hunter2-hunter2@db/weir");
+        assertThatThrownBy(this::load).hasMessageNotContaining("hunter2");
+    }
+
+    @Test
+    void shouldGiveEveryKeyAVariableOfItsOwn() {
+        List<String> keys = ConfigFactory.parseResources("reference.conf").entrySet().stream()
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toList());
+
+        assertThat(keys).isNotEmpty();
+        assertThat(keys.stream().map(SettingsLoader::variableOf)).doesNotHaveDuplicates();
+    }
+
+    private WeirSettings load() {
+        return SettingsLoader.load(Optional.empty(), environment).settings();
+    }
+
+    private Path file(String text) throws IOException {
+        return Files.writeString(dir.resolve("broker.conf"), text);
+    }
+}
