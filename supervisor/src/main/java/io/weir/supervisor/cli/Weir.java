@@ -1,5 +1,6 @@
 package io.weir.supervisor.cli;
 
+import io.weir.supervisor.local.LocalClusterException;
 import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -38,12 +39,12 @@ public final class Weir implements Runnable {
             weir.addSubcommand(command);
         }
         weir.setExecutionExceptionHandler((e, line, parsed) -> {
-            if (!(e instanceof CliException known)) {
+            if (!(e instanceof CliException) && !(e instanceof LocalClusterException)) {
                 throw e;
             }
-            line.getErr().println("weir: " + known.getMessage());
+            line.getErr().println("weir: " + e.getMessage());
             line.getErr().flush();
-            return known.exitCode();
+            return e instanceof CliException known ? known.exitCode() : ExitCode.UNAVAILABLE;
         });
         weir.setUsageHelpAutoWidth(true);
         return weir;

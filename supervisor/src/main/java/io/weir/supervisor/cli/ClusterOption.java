@@ -1,0 +1,88 @@
+package io.weir.supervisor.cli;
+
+import io.weir.config.Endpoint;
+import io.weir.supervisor.local.BrokerClient;
+import io.weir.supervisor.local.ClusterDirectory;
+import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.ClusterStatus;
+import io.weir.supervisor.local.LastCluster;
+import io.weir.supervisor.local.LocalProcess;
+import io.weir.supervisor.node.BrokerStatus;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Option;
+
+/** Which cluster a command talks to, as a picocli mixin: a local one by its data directory, or any by one broker's HTTP address. */
+final class ClusterOption {
+    @ArgGroup
+    private Choice choice = new Choice();
+
+    /** One of the two, or neither. */
+    static final class Choice {
+        @Option(
+                names = "--data",
+                paramLabel = "DIR",
+                description = "Data directory of a cluster on this machine (default: that of the last 'weir up').")
+        private Path data;
+
+        @Option(names = "--http", paramLabel = "HOST:PORT", description = "HTTP address of any broker of the cluster.")
+        private String http;
+    }
+
+    /** The local cluster that is meant. */
+    ClusterDirectory directory() {
+        LastCluster last = new LastCluster(System.getenv());
+        Path path = Optional.ofNullable(choice.data)
+                .or(last::data)
+                .orElseThrow(
+                        () -> CliException.unavailable(
+                                "no cluster is up that was started here: start one with 'weir up', or say which with --data or --http"));
+        return ClusterDirectory.existing(path);
+    }
+
+    private Optional<Endpoint> http() {
+        if (choice.http == null) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Endpoint.parse(choice.http));
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage("--http: " + e.getMessage());
+        }
+    }
+
+    /** The brokers that should be there: from the data directory, or as the broker at {@code --http} knows them. */
+    List<ClusterStatus.Expected> expectedBrokers() {
+        return http().map(ClusterOption::brokersKnownTo).orElseGet(this::localBrokers);
+    }
+
+    private List<ClusterStatus.Expected> localBrokers() {
+        ClusterDirectory directory = directory();
+        ClusterState state = directory
+                .state()
+                .orElseThrow(() ->
+                        CliException.unavailable("the cluster in " + directory.root() + " was never up: 'weir up'"));
+        return state.brokerIds().stream()
+                .map(id -> new ClusterStatus.Expected(
+                        id,
+                        state.process(id).map(LocalProcess::pid).orElse(0L),
+                        0,
+                        "127.0.0.1:" + state.tcpPort(id),
+                        "127.0.0.1:" + state.httpPort(id)))
+                .toList();
+    }
+
+    private static List<ClusterStatus.Expected> brokersKnownTo(Endpoint endpoint) {
+        BrokerStatus answer = new BrokerClient(endpoint)
+                .status()
+                .join()
+                .orElseThrow(() -> CliException.unavailable(
+                        "no broker answers at " + endpoint + ": is it running, and is this its HTTP address?"));
+        return answer.known().stream()
+                .map(known -> new ClusterStatus.Expected(
+                        known.id(), known.pid(), known.incarnation(), known.tcp(), known.http()))
+                .toList();
+    }
+}

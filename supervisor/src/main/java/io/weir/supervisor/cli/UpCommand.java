@@ -1,0 +1,141 @@
+package io.weir.supervisor.cli;
+
+import io.weir.supervisor.local.ClusterDirectory;
+import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.LastCluster;
+import io.weir.supervisor.local.LocalCluster;
+import io.weir.supervisor.local.LocalClusterException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code weir up}: a cluster on this machine. */
+@Command(
+        name = "up",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Start a cluster on this machine: a store, a media driver and N brokers on loopback.",
+            "What already runs is left alone, so 'weir up' also brings back brokers that have died. A data directory that was used"
+                    + " before resumes with everything that was defined in it."
+        },
+        footer = {
+            "",
+            "Each broker takes four ports from the base on, ten apart: gateway, HTTP, cluster, management.",
+            "",
+            "Examples:",
+            "  weir up                            three brokers; stays, and shows their time line; Ctrl-C stops them",
+            "  weir up --detach                   returns once they are ready; 'weir down' stops them",
+            "  weir up --brokers 5 --data /tmp/w --port-base 7000",
+            "  WEIR_STORE_PASSWORD=… weir up --store 'jdbc:postgresql://db/weir?user=weir'"
+        })
+public final class UpCommand implements CliCommand {
+    @Option(names = "--brokers", paramLabel = "N", description = "How many brokers (default: as before, or 3).")
+    private Integer brokers;
+
+    @Option(
+            names = "--data",
+            paramLabel = "DIR",
+            description = "Data directory (default: that of the last 'weir up', or ~/.weir/data).")
+    private Path data;
+
+    @Option(names = "--port-base", paramLabel = "N", description = "First port (default: as before, or 4150).")
+    private Integer portBase;
+
+    @Option(
+            names = "--store",
+            paramLabel = "URL",
+            description = "A PostgreSQL or H2 server of yours by JDBC URL, instead of the embedded store; password from"
+                    + " WEIR_STORE_PASSWORD, user from WEIR_STORE_USER.")
+    private String store;
+
+    @Option(names = "--detach", description = "Return once every broker is ready.")
+    private boolean detach;
+
+    @Mixin
+    private Output output;
+
+    @Override
+    public Integer call() {
+        LastCluster last = new LastCluster(System.getenv());
+        Path path = Optional.ofNullable(data).or(last::data).orElseGet(last::defaultData);
+        ClusterDirectory directory = ClusterDirectory.create(path);
+        LocalCluster cluster = new LocalCluster(directory, this::progress);
+        boolean alreadyUp = directory.state().map(ClusterState::anyAlive).orElse(false);
+        AtomicBoolean detached = new AtomicBoolean();
+        if (!alreadyUp) {
+            // Ctrl-C, also half way through the start, leaves nothing behind.
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+                if (!detached.get()
+                        && directory.state().map(ClusterState::anyAlive).orElse(false)) {
+                    stop(cluster, last);
+                }
+            }));
+        }
+        ClusterState state = cluster.up(new LocalCluster.Plan(
+                Optional.ofNullable(brokers),
+                Optional.ofNullable(portBase),
+                Optional.ofNullable(store),
+                storeAccount()));
+        if (!last.remember(directory.root())) {
+            progress("later commands need --data " + directory.root()
+                    + ": the last cluster can't be remembered in your home");
+        }
+        printEndpoints(directory, state);
+        if (detach || alreadyUp) {
+            detached.set(true);
+            return ExitCode.OK;
+        }
+        output.println("Ctrl-C stops the cluster. Its time line:");
+        return new TimeLine(directory, state, output).follow();
+    }
+
+    private static Map<String, String> storeAccount() {
+        Map<String, String> account = new LinkedHashMap<>();
+        for (String name : List.of("WEIR_STORE_USER", "WEIR_STORE_PASSWORD")) {
+            Optional.ofNullable(System.getenv(name)).ifPresent(value -> account.put(name, value));
+        }
+        return account;
+    }
+
+    private void stop(LocalCluster cluster, LastCluster last) {
+        try {
+            cluster.down();
+            last.forget(cluster.directory().root());
+        } catch (LocalClusterException e) {
+            progress(e.getMessage());
+        }
+    }
+
+    private void progress(String line) {
+        System.err.println(line);
+    }
+
+    private void printEndpoints(ClusterDirectory directory, ClusterState state) {
+        List<Map<String, String>> endpoints = state.brokerIds().stream()
+                .<Map<String, String>>map(id -> {
+                    Map<String, String> broker = new LinkedHashMap<>();
+                    broker.put("id", id);
+                    broker.put("tcp", "127.0.0.1:" + state.tcpPort(id));
+                    broker.put("http", "127.0.0.1:" + state.httpPort(id));
+                    return broker;
+                })
+                .toList();
+        if (output.json()) {
+            Map<String, Object> answer = new LinkedHashMap<>();
+            answer.put("data", directory.root().toString());
+            answer.put("brokers", endpoints);
+            output.printJson(answer);
+            return;
+        }
+        output.println("The cluster is up; its data is in " + directory.root());
+        for (Map<String, String> broker : endpoints) {
+            output.printf("  %-4s tcp %s   http http://%s%n", broker.get("id"), broker.get("tcp"), broker.get("http"));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package io.weir.supervisor.local;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.config.Endpoint;
+import io.weir.supervisor.node.BrokerStatus;
+import io.weir.supervisor.node.Readiness;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** Asks a broker over HTTP. A broker that does not answer is an empty answer, not an error. */
+public final class BrokerClient {
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    // A newer broker may say more than this client knows.
+    private static final ObjectMapper JSON =
+            new ObjectMapper().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
+    private static final HttpClient HTTP = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(TIMEOUT)
+            .build();
+
+    private final Endpoint endpoint;
+
+    public BrokerClient(Endpoint endpoint) {
+        this.endpoint = endpoint;
+    }
+
+    public CompletableFuture<Optional<BrokerStatus>> status() {
+        return get("/status", BrokerStatus.class);
+    }
+
+    public CompletableFuture<Optional<Readiness>> readiness() {
+        return get("/ready", Readiness.class);
+    }
+
+    /** Tells the broker to leave and end; the answer is the HTTP status, or empty where none came. */
+    public CompletableFuture<Optional<Integer>> stop(Optional<String> adminToken) {
+        HttpRequest.Builder request = request("/stop").POST(HttpRequest.BodyPublishers.noBody());
+        adminToken.ifPresent(token -> request.header("Authorization", "Bearer " + token));
+        return HTTP.sendAsync(request.build(), HttpResponse.BodyHandlers.discarding())
+                .handle((response, error) -> Optional.ofNullable(response).map(HttpResponse::statusCode));
+    }
+
+    private <T> CompletableFuture<Optional<T>> get(String path, Class<T> type) {
+        return HTTP.sendAsync(request(path).GET().build(), HttpResponse.BodyHandlers.ofByteArray())
+                .handle((response, error) ->
+                        Optional.ofNullable(response).flatMap(answer -> parse(answer.body(), type)));
+    }
+
+    private HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(URI.create("http://" + endpoint + path)).timeout(TIMEOUT);
+    }
+
+    private static <T> Optional<T> parse(byte[] body, Class<T> type) {
+        try {
+            return Optional.of(JSON.readValue(body, type));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package io.weir.supervisor.local;
+
+import java.util.List;
+
+/**
+ * What a local cluster consists of, as written to its data directory.
+ *
+ * @param storeUrl a store that somebody else runs, or null where the cluster has its own
+ * @param processes what was started last under each name: store, driver, and the brokers by their ids
+ */
+public record ClusterState(int portBase, int brokers, String storeUrl, List<LocalProcess> processes) {
+    static final String STORE = "store";
+    static final String DRIVER = "media-driver";
+    /** Ports from one broker to the next: tcp, http, cluster and management are its first four. */
+    private static final int STRIDE = 10;
+
+    private static final int STORE_OFFSET = 8;
+    static final int MAX_BROKERS = 50;
+
+    public static String brokerId(int index) {
+        return "b" + (index + 1);
+    }
+
+    public List<String> brokerIds() {
+        return java.util.stream.IntStream.range(0, brokers)
+                .mapToObj(ClusterState::brokerId)
+                .toList();
+    }
+
+    private int port(String brokerId, int offset) {
+        return portBase + STRIDE * (Integer.parseInt(brokerId.substring(1)) - 1) + offset;
+    }
+
+    public int tcpPort(String brokerId) {
+        return port(brokerId, 0);
+    }
+
+    public int httpPort(String brokerId) {
+        return port(brokerId, 1);
+    }
+
+    int clusterPort(String brokerId) {
+        return port(brokerId, 2);
+    }
+
+    int managementPort(String brokerId) {
+        return port(brokerId, 3);
+    }
+
+    int storePort() {
+        return portBase + STORE_OFFSET;
+    }
+
+    int highestPort() {
+        return portBase + STRIDE * brokers - 1;
+    }
+
+    /** The process that runs under {@code name}, dead or alive. */
+    public java.util.Optional<LocalProcess> process(String name) {
+        return processes.stream().filter(process -> process.name().equals(name)).findFirst();
+    }
+
+    public boolean isAlive(String name) {
+        return process(name).map(LocalProcess::isAlive).orElse(false);
+    }
+
+    public boolean anyAlive() {
+        return processes.stream().anyMatch(LocalProcess::isAlive);
+    }
+
+    ClusterState with(LocalProcess started) {
+        List<LocalProcess> all = new java.util.ArrayList<>(processes);
+        all.removeIf(process -> process.name().equals(started.name()));
+        all.add(started);
+        return new ClusterState(portBase, brokers, storeUrl, List.copyOf(all));
+    }
+}

@@ -1,0 +1,369 @@
+package io.weir.supervisor.local;
+
+import io.weir.config.Endpoint;
+import io.weir.supervisor.node.Readiness;
+import io.weir.supervisor.store.StoreServer;
+import io.weir.transport.MediaDriverProcess;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+
+/**
+ * A cluster on this machine, as {@code weir up} and the cluster tests run it: a store and a media driver in processes of
+ * their own, which outlive any broker, and N brokers on loopback.
+ */
+public final class LocalCluster {
+    public static final int DEFAULT_BROKERS = 3;
+    public static final int DEFAULT_PORT_BASE = 4150;
+    private static final String HOST = "127.0.0.1";
+    private static final long READY_WITHIN_MS = 90_000;
+    private static final long STOP_WITHIN_MS = 30_000;
+    private static final long POLL_MS = 25;
+
+    /** Is told what happens: one line each. */
+    @FunctionalInterface
+    public interface Progress {
+        void say(String line);
+    }
+
+    /** What a cluster is started with; empty means what it had before, or the default. */
+    public record Plan(
+            Optional<Integer> brokers,
+            Optional<Integer> portBase,
+            Optional<String> storeUrl,
+            Map<String, String> environment) {
+        public static Plan defaults() {
+            return new Plan(Optional.empty(), Optional.empty(), Optional.empty(), Map.of());
+        }
+    }
+
+    private final ClusterDirectory directory;
+    private final Progress progress;
+
+    public LocalCluster(ClusterDirectory directory, Progress progress) {
+        this.directory = directory;
+        this.progress = progress;
+    }
+
+    public ClusterDirectory directory() {
+        return directory;
+    }
+
+    public ClusterState state() {
+        return directory
+                .state()
+                .orElseThrow(() -> new LocalClusterException("no cluster was ever started in " + directory.root()));
+    }
+
+    /** Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it fails. */
+    public ClusterState up(Plan plan) {
+        try (Closeable locked = directory.lock()) {
+            ClusterState state = planned(plan);
+            List<String> missing = missing(state);
+            checkPorts(state, missing);
+            directory.write(state);
+            try {
+                for (String name : missing) {
+                    state = start(state, name, plan.environment());
+                }
+                awaitReady(state, missing);
+            } catch (RuntimeException e) {
+                for (String name : missing) {
+                    state.process(name).ifPresent(LocalProcess::kill);
+                }
+                throw e;
+            }
+            return state;
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new LocalClusterException(
+                    "the lock in " + directory.root() + " can't be released: " + e.getMessage());
+        }
+    }
+
+    /** Starts one broker again; returns once it is ready. */
+    public void startBroker(String id, Map<String, String> environment) {
+        ClusterState state = start(state(), id, environment);
+        awaitReady(state, List.of(id));
+    }
+
+    private ClusterState planned(Plan plan) {
+        Optional<ClusterState> before = directory.state();
+        boolean running = before.map(ClusterState::anyAlive).orElse(false);
+        int brokers = plan.brokers().or(() -> before.map(ClusterState::brokers)).orElse(DEFAULT_BROKERS);
+        int portBase =
+                plan.portBase().or(() -> before.map(ClusterState::portBase)).orElse(DEFAULT_PORT_BASE);
+        String storeUrl =
+                plan.storeUrl().or(() -> before.map(ClusterState::storeUrl)).orElse(null);
+        if (brokers < 1 || brokers > ClusterState.MAX_BROKERS) {
+            throw new LocalClusterException(
+                    "--brokers " + brokers + " is not possible: one machine takes 1 to " + ClusterState.MAX_BROKERS);
+        }
+        ClusterState state = new ClusterState(
+                portBase, brokers, storeUrl, before.map(ClusterState::processes).orElse(List.of()));
+        if (portBase < 1024 || state.highestPort() > 65_535) {
+            throw new LocalClusterException("--port-base " + portBase + " is not possible: " + brokers
+                    + " brokers need the ports up to " + state.highestPort() + ", from 1024 to 65535");
+        }
+        if (running && (before.get().portBase() != portBase || before.get().brokers() != brokers)) {
+            throw new LocalClusterException("the cluster in " + directory.root() + " runs with "
+                    + before.get().brokers() + " brokers from port "
+                    + before.get().portBase() + " on: 'weir down' first");
+        }
+        return state;
+    }
+
+    private List<String> missing(ClusterState state) {
+        List<String> names = new ArrayList<>();
+        if (state.storeUrl() == null) {
+            names.add(ClusterState.STORE);
+        }
+        names.add(ClusterState.DRIVER);
+        names.addAll(state.brokerIds());
+        names.removeIf(state::isAlive);
+        return names;
+    }
+
+    private void checkPorts(ClusterState state, List<String> missing) {
+        Map<Integer, String> needed = new LinkedHashMap<>();
+        for (String name : missing) {
+            if (name.equals(ClusterState.STORE)) {
+                needed.put(state.storePort(), "the store");
+            } else if (!name.equals(ClusterState.DRIVER)) {
+                needed.put(state.tcpPort(name), name + "'s gateway");
+                needed.put(state.httpPort(name), name + "'s HTTP");
+                needed.put(state.clusterPort(name), name + "'s cluster port");
+                needed.put(state.managementPort(name), name + "'s management port");
+            }
+        }
+        needed.forEach((port, what) -> {
+            try (ServerSocket probe = new ServerSocket()) {
+                probe.setReuseAddress(true);
+                probe.bind(new InetSocketAddress(InetAddress.getByName(HOST), port));
+            } catch (IOException e) {
+                throw new LocalClusterException("port " + port + " (" + what
+                        + ") is taken: stop what uses it, or choose other ports with --port-base");
+            }
+        });
+    }
+
+    private ClusterState start(ClusterState state, String name, Map<String, String> environment) {
+        Process process =
+                switch (name) {
+                    case ClusterState.STORE ->
+                        JavaCommand.start(
+                                "store",
+                                List.of(
+                                        "store",
+                                        "--dir",
+                                        directory.storeDirectory().toString(),
+                                        "--port",
+                                        Integer.toString(state.storePort())),
+                                directory.log(name),
+                                Map.of("WEIR_STORE_PASSWORD", directory.storePassword()));
+                    case ClusterState.DRIVER ->
+                        JavaCommand.start(
+                                "media-driver",
+                                List.of(
+                                        "media-driver",
+                                        "--dir",
+                                        directory.aeronDirectory().toString()),
+                                directory.log(name),
+                                Map.of());
+                    default ->
+                        JavaCommand.start(
+                                "broker",
+                                List.of(
+                                        "broker",
+                                        "--config",
+                                        writeSettings(state, name).toString()),
+                                directory.log(name),
+                                environment);
+                };
+        ClusterState started = state.with(LocalProcess.of(name, process.toHandle()));
+        directory.write(started);
+        return started;
+    }
+
+    /** A broker's settings as a file, so that it can also be started by hand: {@code weir broker --config FILE}. */
+    private Path writeSettings(ClusterState state, String id) {
+        String contacts = state.brokerIds().stream()
+                .map(other -> "\"" + HOST + ":" + state.managementPort(other) + "\"")
+                .collect(Collectors.joining(", "));
+        boolean own = state.storeUrl() == null;
+        Map<String, Object> settings = new LinkedHashMap<>();
+        settings.put("broker.id", quoted(id));
+        settings.put("broker.data-dir", quoted(directory.brokerDirectory(id).toString()));
+        settings.put("tcp.port", state.tcpPort(id));
+        settings.put("http.port", state.httpPort(id));
+        settings.put("cluster.port", state.clusterPort(id));
+        settings.put("cluster.management-port", state.managementPort(id));
+        settings.put("cluster.discovery.contact-points", "[" + contacts + "]");
+        settings.put("cluster.discovery.required-contact-points", state.brokers() / 2 + 1);
+        settings.put("store.url", quoted(own ? StoreServer.url(state.storePort()) : state.storeUrl()));
+        if (own) {
+            settings.put("store.user", quoted(StoreServer.USER));
+            settings.put("store.password", quoted(directory.storePassword()));
+        }
+        settings.put("aeron.directory", quoted(directory.aeronDirectory().toString()));
+        String text = settings.entrySet().stream()
+                .map(entry -> "  " + entry.getKey() + " = " + entry.getValue() + "\n")
+                .collect(Collectors.joining("", "weir {\n", "}\n"));
+        try {
+            Files.createDirectories(directory.brokerDirectory(id));
+            Path file = directory.brokerDirectory(id).resolve("broker.conf");
+            directory.writeSecret(file, text);
+            return file;
+        } catch (IOException e) {
+            throw new LocalClusterException("the settings of " + id + " can't be written: " + e.getMessage());
+        }
+    }
+
+    private static String quoted(String text) {
+        return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+    }
+
+    private void awaitReady(ClusterState state, List<String> names) {
+        long startNs = System.nanoTime();
+        List<String> waiting = new ArrayList<>(names);
+        while (!waiting.isEmpty()) {
+            for (String name : List.copyOf(waiting)) {
+                if (!state.isAlive(name)) {
+                    throw new LocalClusterException(name + " ended while starting: " + reasonInLog(name) + " (its log: "
+                            + directory.log(name) + ")");
+                }
+                if (isReady(state, name)) {
+                    waiting.remove(name);
+                    progress.say(String.format("%-12s ready after %.1f s", name, (System.nanoTime() - startNs) / 1e9));
+                }
+            }
+            if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs) > READY_WITHIN_MS) {
+                throw new LocalClusterException(String.join(", ", waiting) + " not ready after "
+                        + READY_WITHIN_MS / 1_000 + " s: "
+                        + waiting.stream().map(name -> whyNot(state, name)).collect(Collectors.joining("; "))
+                        + " (logs: " + directory.log("*") + ")");
+            }
+            sleep(POLL_MS);
+        }
+    }
+
+    private boolean isReady(ClusterState state, String name) {
+        return switch (name) {
+            case ClusterState.STORE -> accepts(state.storePort());
+            case ClusterState.DRIVER -> MediaDriverProcess.isActive(directory.aeronDirectory());
+            default -> readiness(state, name).map(Readiness::ready).orElse(false);
+        };
+    }
+
+    private static Optional<Readiness> readiness(ClusterState state, String id) {
+        // The client's own time-out is two seconds: a broker that hangs at its start must not stop the others' progress
+        // for long.
+        return accepts(state.httpPort(id))
+                ? new BrokerClient(new Endpoint(HOST, state.httpPort(id)))
+                        .readiness()
+                        .join()
+                : Optional.empty();
+    }
+
+    private static String whyNot(ClusterState state, String name) {
+        return name + " waits for "
+                + readiness(state, name)
+                        .map(readiness -> String.join(" and ", readiness.waitingFor()))
+                        .orElse("its HTTP server");
+    }
+
+    private static boolean accepts(int port) {
+        try (java.net.Socket socket = new java.net.Socket()) {
+            socket.connect(new InetSocketAddress(HOST, port), 500);
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** The last line that says why; every process of ours ends with one. */
+    private String reasonInLog(String name) {
+        try {
+            List<String> lines = Files.readAllLines(directory.log(name));
+            for (int i = lines.size() - 1; i >= 0; i--) {
+                if (lines.get(i).startsWith("weir: ")) {
+                    return lines.get(i).substring("weir: ".length());
+                }
+            }
+            return lines.isEmpty() ? "it said nothing" : lines.get(lines.size() - 1);
+        } catch (IOException e) {
+            return "its log can't be read";
+        }
+    }
+
+    /** Stops every process of the cluster: brokers first, each leaving in good order, then what they stood on. */
+    public void down() {
+        try (Closeable locked = directory.lock()) {
+            ClusterState state = state();
+            Map<String, LocalProcess> brokers = new HashMap<>();
+            Map<String, LocalProcess> rest = new HashMap<>();
+            for (LocalProcess process : state.processes()) {
+                boolean foundation = process.name().equals(ClusterState.STORE)
+                        || process.name().equals(ClusterState.DRIVER);
+                (foundation ? rest : brokers).put(process.name(), process);
+            }
+            stop(brokers);
+            stop(rest);
+            directory.deleteAeronDirectory();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new LocalClusterException(
+                    "the lock in " + directory.root() + " can't be released: " + e.getMessage());
+        }
+    }
+
+    private void stop(Map<String, LocalProcess> processes) {
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        processes.values().stream()
+                .filter(LocalProcess::isAlive)
+                .forEach(process -> ends.add(process.terminate()
+                        .thenRun(() -> progress.say(String.format("%-12s stopped", process.name())))));
+        CompletableFuture<Void> all = CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0]));
+        try {
+            all.get(STOP_WITHIN_MS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            for (LocalProcess process : processes.values()) {
+                if (process.isAlive()) {
+                    progress.say(String.format(
+                            "%-12s did not stop within %d s: killed", process.name(), STOP_WITHIN_MS / 1_000));
+                    process.kill().join();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a process could not be watched", e);
+        }
+    }
+
+    private static void sleep(long millis) {
+        try {
+            TimeUnit.MILLISECONDS.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LocalClusterException("interrupted");
+        }
+    }
+}

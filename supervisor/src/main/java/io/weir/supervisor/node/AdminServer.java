@@ -1,0 +1,151 @@
+package io.weir.supervisor.node;
+
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.http.javadsl.Http;
+import akka.http.javadsl.ServerBinding;
+import akka.http.javadsl.model.ContentTypes;
+import akka.http.javadsl.model.HttpEntities;
+import akka.http.javadsl.model.HttpRequest;
+import akka.http.javadsl.model.HttpResponse;
+import akka.http.javadsl.model.StatusCode;
+import akka.http.javadsl.model.StatusCodes;
+import akka.http.javadsl.server.AllDirectives;
+import akka.http.javadsl.server.Route;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
+import io.weir.config.WeirSettings.HttpSettings;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The broker's HTTP server. It has an actor system of its own, outside the cluster, so that it answers for as long as the
+ * process lives, also while the broker is removed and joins again.
+ *
+ * <pre>
+ * GET  /alive    200 while the process runs
+ * GET  /ready    200 when the broker is up and its state is recovered, else 503; the body says what is missing
+ * GET  /metrics  Prometheus
+ * GET  /status   {@link BrokerStatus}
+ * POST /stop     leaves the cluster and ends the process; needs the admin token where one is set
+ * </pre>
+ */
+final class AdminServer extends AllDirectives implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(AdminServer.class);
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
+
+    private final BrokerProcess broker;
+    private final BrokerMetrics metrics;
+    private final Optional<byte[]> adminToken;
+    private final ActorSystem<Void> system;
+    private final ServerBinding binding;
+
+    static AdminServer start(BrokerProcess broker, HttpSettings settings, Config akka) {
+        // No cluster, no remoting, few threads: all that is left is HTTP.
+        Config local = ConfigFactory.parseMap(Map.of(
+                        "akka.actor.provider", "local",
+                        "akka.scheduler.tick-duration", "50ms",
+                        "akka.coordinated-shutdown.phases.service-unbind.timeout", "1s"))
+                .withFallback(akka);
+        ActorSystem<Void> system = ActorSystem.create(Behaviors.empty(), "weir-http", local);
+        try {
+            return new AdminServer(broker, settings, system);
+        } catch (CompletionException e) {
+            system.terminate();
+            throw new StartException("HTTP can't listen on " + settings.address() + " ("
+                    + e.getCause().getMessage() + "): is the port taken? Set weir.http.port");
+        }
+    }
+
+    private AdminServer(BrokerProcess broker, HttpSettings settings, ActorSystem<Void> system) {
+        this.broker = broker;
+        this.metrics = new BrokerMetrics(broker);
+        this.adminToken = settings.adminToken().map(token -> token.getBytes(StandardCharsets.UTF_8));
+        this.system = system;
+        this.binding = Http.get(system)
+                .newServerAt(settings.address().host(), settings.address().port())
+                .bind(routes())
+                .toCompletableFuture()
+                .join();
+    }
+
+    private Route routes() {
+        return concat(
+                path("alive", () -> get(() -> complete("alive\n"))),
+                path("ready", () -> get(this::ready)),
+                path(
+                        "metrics",
+                        () -> get(() -> complete(HttpResponse.create()
+                                .withEntity(HttpEntities.create(
+                                        ContentTypes.parse("text/plain; version=0.0.4; charset=utf-8"),
+                                        metrics.scrape().getBytes(StandardCharsets.UTF_8)))))),
+                path("status", () -> get(() -> json(StatusCodes.OK, broker.status()))),
+                path("stop", () -> post(() -> admin(this::stop))));
+    }
+
+    private Route ready() {
+        Readiness readiness = broker.readiness();
+        return json(readiness.ready() ? StatusCodes.OK : StatusCodes.SERVICE_UNAVAILABLE, readiness);
+    }
+
+    private Route stop() {
+        LOG.info("{} is told to stop over HTTP", broker.id());
+        broker.requestStop();
+        return json(StatusCodes.ACCEPTED, Map.of("stopping", broker.id()));
+    }
+
+    /** Lets through who shows the token; where none is set, the server is bound to loopback and every caller is local. */
+    private Route admin(java.util.function.Supplier<Route> inner) {
+        return extractRequest(request -> adminToken.isEmpty() || authorised(request)
+                ? inner.get()
+                : json(
+                        StatusCodes.UNAUTHORIZED,
+                        Map.of("error", "this changes state: send the admin token as 'Authorization: Bearer TOKEN'")));
+    }
+
+    private boolean authorised(HttpRequest request) {
+        return request.getHeader("Authorization")
+                .map(header -> header.value())
+                .filter(value -> value.regionMatches(true, 0, "Bearer ", 0, 7))
+                // Takes as long for a wrong token as for the right one.
+                .map(value -> MessageDigest.isEqual(
+                        value.substring(7).strip().getBytes(StandardCharsets.UTF_8), adminToken.orElseThrow()))
+                .orElse(false);
+    }
+
+    private Route json(StatusCode status, Object body) {
+        try {
+            return complete(HttpResponse.create()
+                    .withStatus(status)
+                    .withEntity(HttpEntities.create(ContentTypes.APPLICATION_JSON, JSON.writeValueAsBytes(body))));
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("cannot write " + body.getClass().getSimpleName() + " as JSON", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            binding.terminate(CLOSE_GRACE).toCompletableFuture().get(2, TimeUnit.SECONDS);
+            system.terminate();
+            system.getWhenTerminated().toCompletableFuture().get(2, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("The HTTP server did not close in time: {}", e.toString());
+        }
+        metrics.close();
+    }
+}

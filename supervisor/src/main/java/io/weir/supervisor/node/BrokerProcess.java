@@ -1,0 +1,297 @@
+package io.weir.supervisor.node;
+
+import io.weir.config.SettingsException;
+import io.weir.config.SettingsLoader;
+import io.weir.config.WeirSettings;
+import io.weir.supervisor.store.BrokerRegistry;
+import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
+import io.weir.supervisor.store.StoreException;
+import io.weir.transport.MediaDriverProcess;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A broker as an operating system process. It holds the data directory's lock and the HTTP server for its whole life, and
+ * within it runs one {@link BrokerNode} after another:
+ *
+ * <pre>
+ * starting ── store answers, incarnation allocated ──► node runs
+ * node runs ── removed by the split brain resolver ──► back-off ──► next incarnation ──► node runs
+ * node runs ── stop requested (SIGTERM, POST /stop) ──► leaves the cluster ──► ended, exit code 0
+ * starting ── anything that an operator must mend ──► ended, one readable reason, exit code not 0
+ * </pre>
+ */
+public final class BrokerProcess implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerProcess.class);
+
+    private final SettingsLoader loaded;
+    private final WeirSettings settings;
+    private final DataDirectory directory;
+    private final BrokerRegistry registry;
+    private final AdminServer admin;
+    private final Thread registryReader;
+    private final CountDownLatch stopRequested = new CountDownLatch(1);
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private final long startedNs = System.nanoTime();
+
+    private volatile NodeView view = NodeView.down(0);
+    private volatile List<RegisteredBroker> known = List.of();
+    private volatile long knownAtNs = System.nanoTime();
+    private volatile boolean recovered;
+    private volatile long rejoins;
+    private volatile BrokerNode node;
+
+    private BrokerProcess(SettingsLoader loaded) {
+        this.loaded = loaded;
+        this.settings = loaded.settings();
+        this.directory = DataDirectory.lock(settings.broker().dataDir());
+        this.registry = new BrokerRegistry(settings.store());
+        this.registryReader = new Thread(this::readRegistry, "weir-registry-reader");
+        registryReader.setDaemon(true);
+        try {
+            this.admin = AdminServer.start(this, settings.http(), loaded.akka());
+        } catch (StartException e) {
+            registry.close();
+            directory.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Runs a broker until it is told to stop.
+     *
+     * @throws StartException if it can't start, with the reason
+     * @throws SettingsException if a setting is wrong
+     */
+    public static void run(SettingsLoader loaded) {
+        try (BrokerProcess process = new BrokerProcess(loaded)) {
+            Thread hook = new Thread(process::stopAndWait, "weir-stop");
+            Runtime.getRuntime().addShutdownHook(hook);
+            process.live();
+        }
+    }
+
+    private void live() {
+        try {
+            registry.awaitStore();
+            registryReader.start();
+            boolean first = true;
+            while (!stopping()) {
+                runOneLife(first);
+                first = false;
+                stopRequested.await(settings.cluster().rejoinBackoff().toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (StoreException e) {
+            throw new StartException(e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void runOneLife(boolean first) throws InterruptedException {
+        long incarnation;
+        try {
+            incarnation = registry.nextIncarnation(settings);
+        } catch (StoreException e) {
+            if (first) {
+                throw e;
+            }
+            LOG.debug("{} waits for the store before it joins again: {}", id(), e.getMessage());
+            return;
+        }
+        directory.writeIncarnation(incarnation);
+        view = NodeView.down(incarnation);
+        if (!first) {
+            rejoins++;
+            LOG.info("{} was removed from the cluster and joins again as incarnation {}", id(), incarnation);
+        } else {
+            LOG.info(
+                    "{} starts as incarnation {} (pid {})",
+                    id(),
+                    incarnation,
+                    ProcessHandle.current().pid());
+        }
+        BrokerNode life = startNode(incarnation, first);
+        if (life == null) {
+            return;
+        }
+        node = life;
+        recovered = true;
+        if (stopping()) {
+            life.leave();
+        }
+        life.terminated().toCompletableFuture().join();
+        recovered = false;
+        node = null;
+        view = NodeView.down(incarnation);
+        if (stopping()) {
+            markStopped(incarnation);
+        }
+    }
+
+    private BrokerNode startNode(long incarnation, boolean first) {
+        try {
+            return BrokerNode.start(loaded, incarnation, seen -> view = seen);
+        } catch (RuntimeException e) {
+            Throwable cause = e instanceof CompletionException && e.getCause() != null ? e.getCause() : e;
+            String reason =
+                    "the actor system can't start on " + settings.cluster().address() + " with management on "
+                            + settings.cluster().management() + ": " + rootMessage(cause);
+            if (first) {
+                throw new StartException(reason + "; is a port taken? Set weir.cluster.port and management-port");
+            }
+            LOG.warn("{} could not start again and tries once more: {}", id(), reason);
+            return null;
+        }
+    }
+
+    private void markStopped(long incarnation) {
+        try {
+            registry.markStopped(settings.broker().id(), incarnation);
+        } catch (StoreException e) {
+            LOG.debug("{} could not tell the store that it stopped: {}", id(), e.getMessage());
+        }
+    }
+
+    private void readRegistry() {
+        boolean toldOfNamesake = false;
+        try {
+            while (!stopping()) {
+                try {
+                    known = registry.brokers();
+                    knownAtNs = System.nanoTime();
+                } catch (StoreException e) {
+                    LOG.debug("{} could not read the registry: {}", id(), e.getMessage());
+                }
+                boolean namesake = known.stream()
+                        .anyMatch(broker -> broker.id().equals(settings.broker().id())
+                                && broker.pid() != ProcessHandle.current().pid()
+                                && broker.incarnation() > view.incarnation()
+                                && view.incarnation() > 0);
+                if (namesake && !toldOfNamesake) {
+                    LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());
+                    toldOfNamesake = true;
+                }
+                stopRequested.await(settings.store().registryInterval().toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Begins to stop; returns at once. */
+    public void requestStop() {
+        stopRequested.countDown();
+        BrokerNode current = node;
+        if (current != null) {
+            current.leave();
+        }
+    }
+
+    private void stopAndWait() {
+        requestStop();
+        Duration patience = settings.cluster().leaveTimeout().multipliedBy(3).plusSeconds(5);
+        try {
+            if (!ended.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+                LOG.warn(
+                        "{} did not leave in good order within {} s and ends all the same", id(), patience.toSeconds());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        stopRequested.countDown();
+        admin.close();
+        registry.close();
+        directory.close();
+        LOG.info("{} has stopped", id());
+        ended.countDown();
+    }
+
+    private boolean stopping() {
+        return stopRequested.getCount() == 0;
+    }
+
+    String id() {
+        return settings.broker().id().value();
+    }
+
+    NodeView view() {
+        return view;
+    }
+
+    long rejoins() {
+        return rejoins;
+    }
+
+    long registryAgeMs() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - knownAtNs);
+    }
+
+    boolean mediaDriverActive() {
+        return settings.aeronDirectory().map(MediaDriverProcess::isActive).orElse(false);
+    }
+
+    Readiness readiness() {
+        List<String> waitingFor = new ArrayList<>();
+        if (!recovered) {
+            waitingFor.add("the broker's state to be recovered from the store");
+        }
+        if (!view.up()) {
+            waitingFor.add("the cluster to take this broker in (now: " + view.state() + ")");
+        }
+        if (stopping()) {
+            waitingFor.add("nothing: it is stopping");
+        }
+        return new Readiness(waitingFor.isEmpty(), waitingFor);
+    }
+
+    BrokerStatus status() {
+        NodeView seen = view;
+        MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+        return new BrokerStatus(
+                id(),
+                stopping() && seen.up() ? "leaving" : seen.state(),
+                seen.incarnation(),
+                ProcessHandle.current().pid(),
+                settings.tcp().toString(),
+                settings.http().address().toString(),
+                settings.cluster().address().toString(),
+                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs),
+                heap.getUsed(),
+                heap.getMax(),
+                rejoins,
+                settings.aeronDirectory().isEmpty() ? "none" : mediaDriverActive() ? "active" : "absent",
+                seen.leader().orElse(null),
+                seen.singletonHost().orElse(null),
+                seen.members(),
+                known.stream()
+                        .map(broker -> new BrokerStatus.Known(
+                                broker.id().value(),
+                                broker.incarnation(),
+                                broker.pid(),
+                                broker.tcp(),
+                                broker.http(),
+                                broker.running()))
+                        .toList());
+    }
+
+    private static String rootMessage(Throwable error) {
+        Throwable root = error;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+    }
+}

@@ -1,0 +1,254 @@
+package io.weir.supervisor.store;
+
+import io.weir.config.WeirSettings;
+import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.BrokerId;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who the brokers are: one row each in the store, with the number of the life it is in. The store hands incarnations out,
+ * so that none ever repeats, whatever becomes of a broker's own disk.
+ *
+ * <p>One connection on a thread of its own: a store that hangs costs a caller the statement time-out, never more, and
+ * the connection is thrown away. It is apart from the journal's pool, which may be busy.
+ */
+public final class BrokerRegistry implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerRegistry.class);
+    private static final Duration RETRY_EVERY = Duration.ofMillis(100);
+
+    /** A broker as the store knows it. */
+    public record RegisteredBroker(
+            BrokerId id, long incarnation, String tcp, String http, String clusterAddress, long pid, boolean running) {}
+
+    private final StoreSettings settings;
+    private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
+        Thread worker = new Thread(task, "weir-registry");
+        worker.setDaemon(true);
+        return worker;
+    });
+    // Touched by the registry's own thread only.
+    private Connection connection;
+
+    public BrokerRegistry(StoreSettings settings) {
+        this.settings = settings;
+    }
+
+    /** Waits until the store answers and has its tables; gives up with the reason after the start time-out. */
+    public void awaitStore() {
+        long deadlineNs = System.nanoTime() + settings.startTimeout().toNanos();
+        boolean told = false;
+        while (true) {
+            try {
+                call(opened -> {
+                    StoreSchema.ensure(opened, settings.kind());
+                    return null;
+                });
+                return;
+            } catch (StoreException e) {
+                if (e.getCause() == null || System.nanoTime() - deadlineNs > 0) {
+                    throw e.getCause() == null
+                            ? e
+                            : new StoreException("the store at " + settings.safeUrl() + " did not answer within "
+                                    + settings.startTimeout().toSeconds() + " s (" + reason(e)
+                                    + "): is it running, and are"
+                                    + " weir.store.url, user and password right?");
+                }
+                if (!told) {
+                    LOG.debug("Waiting for the store at {}: {}", settings.safeUrl(), reason(e));
+                    told = true;
+                }
+            }
+            pause();
+        }
+    }
+
+    /** Begins a new life of a broker: the next incarnation, written before anyone can use it. */
+    public long nextIncarnation(WeirSettings broker) {
+        String id = broker.broker().id().value();
+        return call(opened -> {
+            insertIfMissing(opened, id);
+            try (PreparedStatement update =
+                            opened.prepareStatement("UPDATE weir_broker SET incarnation = incarnation + 1,"
+                                    + " tcp = ?, http = ?, cluster_address = ?, pid = ?, running = TRUE WHERE id = ?");
+                    PreparedStatement select =
+                            opened.prepareStatement("SELECT incarnation FROM weir_broker WHERE id = ?")) {
+                update.setString(1, broker.tcp().toString());
+                update.setString(2, broker.http().address().toString());
+                update.setString(3, broker.cluster().address().toString());
+                update.setLong(4, ProcessHandle.current().pid());
+                update.setString(5, id);
+                update.executeUpdate();
+                select.setString(1, id);
+                try (ResultSet rows = select.executeQuery()) {
+                    rows.next();
+                    long incarnation = rows.getLong(1);
+                    opened.commit();
+                    return incarnation;
+                }
+            }
+        });
+    }
+
+    /** Two brokers may insert at once; one of them then finds the row already there, which is as good. */
+    private static void insertIfMissing(Connection opened, String id) throws SQLException {
+        try (PreparedStatement insert = opened.prepareStatement(
+                "INSERT INTO weir_broker (id, incarnation, tcp, http, cluster_address, pid, running)"
+                        + " SELECT ?, 0, '', '', '', 0, FALSE WHERE NOT EXISTS (SELECT 1 FROM weir_broker WHERE id = ?)")) {
+            insert.setString(1, id);
+            insert.setString(2, id);
+            insert.executeUpdate();
+            opened.commit();
+        } catch (SQLException e) {
+            opened.rollback();
+            if (e.getSQLState() == null || !e.getSQLState().startsWith("23")) {
+                throw e;
+            }
+        }
+    }
+
+    /** Says that a life has ended in good order. A later life of the same broker is left as it is. */
+    public void markStopped(BrokerId id, long incarnation) {
+        call(opened -> {
+            try (PreparedStatement update = opened.prepareStatement(
+                    "UPDATE weir_broker SET running = FALSE WHERE id = ? AND incarnation = ?")) {
+                update.setString(1, id.value());
+                update.setLong(2, incarnation);
+                update.executeUpdate();
+                opened.commit();
+                return null;
+            }
+        });
+    }
+
+    public List<RegisteredBroker> brokers() {
+        return call(opened -> {
+            List<RegisteredBroker> brokers = new ArrayList<>();
+            try (PreparedStatement select = opened.prepareStatement(
+                            "SELECT id, incarnation, tcp, http, cluster_address, pid, running FROM weir_broker ORDER BY id");
+                    ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    brokers.add(new RegisteredBroker(
+                            new BrokerId(rows.getString(1)),
+                            rows.getLong(2),
+                            rows.getString(3),
+                            rows.getString(4),
+                            rows.getString(5),
+                            rows.getLong(6),
+                            rows.getBoolean(7)));
+                }
+            }
+            opened.commit();
+            return brokers;
+        });
+    }
+
+    @Override
+    public void close() {
+        try {
+            thread.submit(this::dropConnection).get(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.debug("The registry's connection did not close: {}", e.toString());
+        }
+        thread.shutdownNow();
+    }
+
+    /** Work on an open connection. */
+    private interface Work<T> {
+        T on(Connection opened) throws SQLException;
+    }
+
+    private <T> T call(Work<T> work) {
+        Callable<T> task = () -> {
+            try {
+                if (connection == null || connection.isClosed()) {
+                    connection = open();
+                }
+                return work.on(connection);
+            } catch (SQLException e) {
+                dropConnection();
+                throw e;
+            }
+        };
+        Future<T> answer = thread.submit(task);
+        try {
+            return answer.get(settings.statementTimeout().toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof StoreException known) {
+                throw known;
+            }
+            throw new StoreException("the store refused: " + e.getCause().getMessage(), e.getCause());
+        } catch (TimeoutException e) {
+            answer.cancel(true);
+            throw new StoreException("the store did not answer within " + settings.statementTimeout(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreException("interrupted while waiting for the store", e);
+        }
+    }
+
+    private Connection open() throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", settings.user());
+        properties.setProperty("password", settings.password());
+        if (settings.kind() == WeirSettings.StoreKind.POSTGRESQL) {
+            String seconds = Long.toString(settings.statementTimeout().toSeconds());
+            properties.setProperty("connectTimeout", seconds);
+            properties.setProperty("socketTimeout", seconds);
+            properties.setProperty("ApplicationName", "weir");
+        }
+        Connection opened = DriverManager.getConnection(settings.url(), properties);
+        opened.setAutoCommit(false);
+        return opened;
+    }
+
+    private void dropConnection() {
+        if (connection != null) {
+            try {
+                connection.close();
+            } catch (SQLException e) {
+                LOG.debug("A broken connection did not close: {}", e.toString());
+            }
+            connection = null;
+        }
+    }
+
+    private static String reason(StoreException e) {
+        return e.getCause() instanceof TimeoutException
+                ? "no answer"
+                : firstLine(e.getCause().getMessage());
+    }
+
+    private static String firstLine(String text) {
+        return text == null
+                ? "no reason given"
+                : text.lines().findFirst().orElse("").strip();
+    }
+
+    private static void pause() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(RETRY_EVERY.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreException("interrupted while waiting for the store", e);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package io.weir.supervisor.store;
+
+import io.weir.config.WeirSettings.StoreKind;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The tables that Weir keeps, made where they are missing. Every statement may run again, and several brokers may run
+ * them at once on a new store: on PostgreSQL they wait for each other, on H2 a lost race is tried again.
+ */
+final class StoreSchema {
+    /** Goes up with every change that an older broker could not live with. */
+    static final int VERSION = 1;
+
+    private static final int ATTEMPTS = 5;
+    // Any number will do, as long as nothing else in the database locks it.
+    private static final long ADVISORY_LOCK = 0x57454952L;
+    private static final List<String> OWN_TABLES = List.of(
+            "CREATE TABLE IF NOT EXISTS weir_broker (id VARCHAR(64) PRIMARY KEY, incarnation BIGINT NOT NULL,"
+                    + " tcp VARCHAR(255) NOT NULL, http VARCHAR(255) NOT NULL, cluster_address VARCHAR(255) NOT NULL,"
+                    + " pid BIGINT NOT NULL, running BOOLEAN NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
+
+    private StoreSchema() {}
+
+    static void ensure(Connection connection, StoreKind kind) throws SQLException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                if (recordedVersion(connection) == VERSION) {
+                    return;
+                }
+                create(connection, kind);
+                return;
+            } catch (SQLException e) {
+                connection.rollback();
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static int recordedVersion(Connection connection) throws SQLException {
+        try (ResultSet tables =
+                connection.getMetaData().getTables(null, null, "%", new String[] {"TABLE", "BASE TABLE"})) {
+            boolean found = false;
+            while (tables.next()) {
+                found |= tables.getString("TABLE_NAME").equalsIgnoreCase("weir_schema");
+            }
+            if (!found) {
+                return 0;
+            }
+        }
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT MAX(version) FROM weir_schema")) {
+            int version = rows.next() ? rows.getInt(1) : 0;
+            if (version > VERSION) {
+                throw new StoreException("the store is of version " + version + ", this Weir knows version " + VERSION
+                        + ": use the newer Weir that wrote it");
+            }
+            return version;
+        } finally {
+            connection.rollback();
+        }
+    }
+
+    private static void create(Connection connection, StoreKind kind) throws SQLException {
+        List<String> statements = new ArrayList<>(persistenceTables(kind));
+        statements.addAll(OWN_TABLES);
+        try (Statement statement = connection.createStatement()) {
+            if (kind == StoreKind.POSTGRESQL) {
+                statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");
+            }
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+            statement.execute("INSERT INTO weir_schema SELECT " + VERSION
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_schema WHERE version = " + VERSION + ")");
+        }
+        connection.commit();
+    }
+
+    /** Akka Persistence JDBC ships its tables as a script; one of its indexes lacks the words that let it run twice. */
+    private static List<String> persistenceTables(StoreKind kind) {
+        String resource =
+                kind == StoreKind.H2 ? "schema/h2/h2-create-schema.sql" : "schema/postgres/postgres-create-schema.sql";
+        try (InputStream in = StoreSchema.class.getClassLoader().getResourceAsStream(resource)) {
+            if (in == null) {
+                throw new IllegalStateException(resource + " is not on the class path");
+            }
+            String script = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+            List<String> statements = new ArrayList<>();
+            for (String sql : script.split(";")) {
+                if (!sql.isBlank()) {
+                    statements.add(sql.strip()
+                            .replaceFirst("^CREATE (UNIQUE )?INDEX (?!IF)", "CREATE $1INDEX IF NOT EXISTS "));
+                }
+            }
+            return statements;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

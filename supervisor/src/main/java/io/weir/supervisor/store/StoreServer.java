@@ -1,0 +1,64 @@
+package io.weir.supervisor.store;
+
+import io.weir.config.WeirSettings.StoreKind;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import org.h2.tools.Server;
+
+/**
+ * The embedded store: an H2 database behind a TCP port on loopback, in a process of its own, because it must outlive any
+ * broker. The database is opened here first, so that a client can connect to it but never create another one.
+ */
+public final class StoreServer implements AutoCloseable {
+    public static final String USER = "weir";
+    private static final String DATABASE = "weir";
+
+    private final Connection keepOpen;
+    private final Server server;
+
+    private StoreServer(Connection keepOpen, Server server) {
+        this.keepOpen = keepOpen;
+        this.server = server;
+    }
+
+    public static StoreServer start(Path directory, int port, String password) {
+        // H2 binds to all addresses unless this is set, and reads it once.
+        System.setProperty("h2.bindAddress", "127.0.0.1");
+        String file = directory.toAbsolutePath().resolve(DATABASE).toString();
+        try {
+            Connection connection = DriverManager.getConnection(
+                    "jdbc:h2:file:" + file + ";DATABASE_TO_UPPER=false;DB_CLOSE_DELAY=-1;WRITE_DELAY=0",
+                    USER,
+                    password);
+            connection.setAutoCommit(false);
+            StoreSchema.ensure(connection, StoreKind.H2);
+            Server server = Server.createTcpServer(
+                            "-tcpPort",
+                            Integer.toString(port),
+                            "-baseDir",
+                            directory.toAbsolutePath().toString())
+                    .start();
+            return new StoreServer(connection, server);
+        } catch (SQLException e) {
+            throw new StoreException(
+                    "the store in " + directory + " can't start on port " + port + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** What a broker connects with. */
+    public static String url(int port) {
+        return "jdbc:h2:tcp://127.0.0.1:" + port + "/./" + DATABASE + ";DATABASE_TO_UPPER=false";
+    }
+
+    @Override
+    public void close() {
+        server.stop();
+        try (Connection connection = keepOpen) {
+            connection.createStatement().execute("SHUTDOWN");
+        } catch (SQLException e) {
+            throw new StoreException("the store did not shut down cleanly: " + e.getMessage(), e);
+        }
+    }
+}

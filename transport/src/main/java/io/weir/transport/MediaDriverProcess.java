@@ -1,0 +1,59 @@
+package io.weir.transport;
+
+import io.aeron.CommonContext;
+import io.aeron.driver.MediaDriver;
+import io.aeron.driver.ThreadingMode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.agrona.concurrent.BackoffIdleStrategy;
+
+/**
+ * The Aeron media driver that all brokers of one host share, in a process of its own: brokers on one host then link
+ * through shared memory, and no broker's pause or death stops another's links.
+ *
+ * <p>One thread does all its work. Without traffic that thread parks for up to a millisecond, which costs an idle host a few
+ * hundredths of a core; the first message wakes it within that time, and while messages flow it does not park.
+ */
+public final class MediaDriverProcess implements AutoCloseable {
+    private static final int SPINS = 20;
+    private static final int YIELDS = 10;
+    private static final long MIN_PARK_NS = 1_000;
+    private static final long MAX_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** A killed client's streams are freed after this; Aeron's 10 s would stall whoever publishes to it. */
+    private static final long CLIENT_LIVENESS_NS = TimeUnit.SECONDS.toNanos(3);
+
+    private static final long DRIVER_TIMEOUT_MS = 2_000;
+
+    private final MediaDriver driver;
+
+    private MediaDriverProcess(MediaDriver driver) {
+        this.driver = driver;
+    }
+
+    public static MediaDriverProcess start(Path directory) {
+        MediaDriver.Context context = new MediaDriver.Context()
+                .aeronDirectoryName(directory.toString())
+                .dirDeleteOnStart(true)
+                .dirDeleteOnShutdown(true)
+                .threadingMode(ThreadingMode.SHARED)
+                .sharedIdleStrategy(new BackoffIdleStrategy(SPINS, YIELDS, MIN_PARK_NS, MAX_PARK_NS))
+                .driverTimeoutMs(DRIVER_TIMEOUT_MS)
+                .clientLivenessTimeoutNs(CLIENT_LIVENESS_NS)
+                .warnIfDirectoryExists(false)
+                .printConfigurationOnStart(false)
+                .spiesSimulateConnection(false);
+        return new MediaDriverProcess(MediaDriver.launch(context));
+    }
+
+    /** Whether a driver that works on {@code directory} is alive. */
+    public static boolean isActive(Path directory) {
+        return Files.isRegularFile(directory.resolve("cnc.dat"))
+                && CommonContext.isDriverActive(directory.toFile(), DRIVER_TIMEOUT_MS, message -> {});
+    }
+
+    @Override
+    public void close() {
+        driver.close();
+    }
+}
