@@ -227,6 +227,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 method,
                 List.copyOf(contacts),
                 required,
+                duration(config, "weir.cluster.founding-patience", Duration.ofSeconds(5), Duration.ofMinutes(10)),
                 duration(config, "weir.cluster.leave-timeout", Duration.ofSeconds(1), Duration.ofMinutes(2)),
                 duration(config, "weir.cluster.rejoin-backoff", Duration.ofMillis(100), Duration.ofMinutes(2)));
     }

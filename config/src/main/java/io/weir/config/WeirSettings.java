@@ -27,6 +27,7 @@ public record WeirSettings(
             String discoveryMethod,
             List<Endpoint> contactPoints,
             int requiredContactPoints,
+            Duration foundingPatience,
             Duration leaveTimeout,
             Duration rejoinBackoff) {}
 

@@ -2,6 +2,7 @@ package io.weir.supervisor.cli;
 
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.Installation;
 import io.weir.supervisor.local.LastCluster;
 import io.weir.supervisor.local.LocalCluster;
 import picocli.CommandLine.Command;
@@ -30,7 +31,7 @@ public final class DownCommand implements CliCommand {
         ClusterDirectory directory = cluster.directory();
         boolean running = directory.state().map(ClusterState::anyAlive).orElse(false);
         if (running) {
-            new LocalCluster(directory, System.out::println).down();
+            new LocalCluster(Installation.ofThisProcess(), directory, System.out::println).down();
         } else {
             System.out.println("nothing runs in " + directory.root());
         }

@@ -2,6 +2,7 @@ package io.weir.supervisor.cli;
 
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.Installation;
 import io.weir.supervisor.local.LastCluster;
 import io.weir.supervisor.local.LocalCluster;
 import io.weir.supervisor.local.LocalClusterException;
@@ -65,7 +66,7 @@ public final class UpCommand implements CliCommand {
         LastCluster last = new LastCluster(System.getenv());
         Path path = Optional.ofNullable(data).or(last::data).orElseGet(last::defaultData);
         ClusterDirectory directory = ClusterDirectory.create(path);
-        LocalCluster cluster = new LocalCluster(directory, this::progress);
+        LocalCluster cluster = new LocalCluster(Installation.ofThisProcess(), directory, this::progress);
         boolean alreadyUp = directory.state().map(ClusterState::anyAlive).orElse(false);
         AtomicBoolean detached = new AtomicBoolean();
         if (!alreadyUp) {

@@ -12,7 +12,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,10 +52,12 @@ public final class LocalCluster {
         }
     }
 
+    private final Installation installation;
     private final ClusterDirectory directory;
     private final Progress progress;
 
-    public LocalCluster(ClusterDirectory directory, Progress progress) {
+    public LocalCluster(Installation installation, ClusterDirectory directory, Progress progress) {
+        this.installation = installation;
         this.directory = directory;
         this.progress = progress;
     }
@@ -167,7 +169,7 @@ public final class LocalCluster {
         Process process =
                 switch (name) {
                     case ClusterState.STORE ->
-                        JavaCommand.start(
+                        installation.start(
                                 "store",
                                 List.of(
                                         "store",
@@ -178,7 +180,7 @@ public final class LocalCluster {
                                 directory.log(name),
                                 Map.of("WEIR_STORE_PASSWORD", directory.storePassword()));
                     case ClusterState.DRIVER ->
-                        JavaCommand.start(
+                        installation.start(
                                 "media-driver",
                                 List.of(
                                         "media-driver",
@@ -187,7 +189,7 @@ public final class LocalCluster {
                                 directory.log(name),
                                 Map.of());
                     default ->
-                        JavaCommand.start(
+                        installation.start(
                                 "broker",
                                 List.of(
                                         "broker",
@@ -316,15 +318,11 @@ public final class LocalCluster {
     public void down() {
         try (Closeable locked = directory.lock()) {
             ClusterState state = state();
-            Map<String, LocalProcess> brokers = new HashMap<>();
-            Map<String, LocalProcess> rest = new HashMap<>();
-            for (LocalProcess process : state.processes()) {
-                boolean foundation = process.name().equals(ClusterState.STORE)
-                        || process.name().equals(ClusterState.DRIVER);
-                (foundation ? rest : brokers).put(process.name(), process);
-            }
-            stop(brokers);
-            stop(rest);
+            List<String> brokers = new ArrayList<>(state.brokerIds());
+            Collections.reverse(brokers);
+            // One after the other: brokers that leave at once lose sight of each other and wait for nothing.
+            brokers.forEach(id -> stop(state, List.of(id)));
+            stop(state, List.of(ClusterState.STORE, ClusterState.DRIVER));
             directory.deleteAeronDirectory();
         } catch (RuntimeException e) {
             throw e;
@@ -334,23 +332,23 @@ public final class LocalCluster {
         }
     }
 
-    private void stop(Map<String, LocalProcess> processes) {
-        List<CompletableFuture<Void>> ends = new ArrayList<>();
-        processes.values().stream()
+    private void stop(ClusterState state, List<String> names) {
+        List<LocalProcess> running = names.stream()
+                .flatMap(name -> state.process(name).stream())
                 .filter(LocalProcess::isAlive)
-                .forEach(process -> ends.add(process.terminate()
-                        .thenRun(() -> progress.say(String.format("%-12s stopped", process.name())))));
-        CompletableFuture<Void> all = CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0]));
+                .toList();
+        CompletableFuture<?>[] ends = running.stream()
+                .map(process ->
+                        process.terminate().thenRun(() -> progress.say(String.format("%-12s stopped", process.name()))))
+                .toArray(CompletableFuture[]::new);
         try {
-            all.get(STOP_WITHIN_MS, TimeUnit.MILLISECONDS);
+            CompletableFuture.allOf(ends).get(STOP_WITHIN_MS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            for (LocalProcess process : processes.values()) {
-                if (process.isAlive()) {
-                    progress.say(String.format(
-                            "%-12s did not stop within %d s: killed", process.name(), STOP_WITHIN_MS / 1_000));
-                    process.kill().join();
-                }
-            }
+            running.stream().filter(LocalProcess::isAlive).forEach(process -> {
+                progress.say(String.format(
+                        "%-12s did not stop within %d s: killed", process.name(), STOP_WITHIN_MS / 1_000));
+                process.kill().join();
+            });
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException e) {

@@ -1,7 +1,9 @@
 package io.weir.supervisor.node;
 
 import akka.Done;
+import akka.actor.BootstrapSetup;
 import akka.actor.CoordinatedShutdown;
+import akka.actor.setup.ActorSystemSetup;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.Behaviors;
@@ -25,12 +27,14 @@ final class BrokerNode {
         this.system = system;
     }
 
-    static BrokerNode start(SettingsLoader loaded, long incarnation, Consumer<NodeView> views) {
+    static BrokerNode start(SettingsLoader loaded, long incarnation, Founding founding, Consumer<NodeView> views) {
         String id = loaded.settings().broker().id().value();
         Config config = loaded.akka()
                 .withValue("akka.cluster.roles", ConfigValueFactory.fromIterable(Membership.rolesOf(id, incarnation)));
         ActorSystem<Void> system = ActorSystem.create(
-                guardian(incarnation, views), loaded.settings().cluster().name(), config);
+                guardian(incarnation, views),
+                loaded.settings().cluster().name(),
+                ActorSystemSetup.create(BootstrapSetup.create(config), new FoundingJoinDecider.With(founding)));
         try {
             AkkaManagement.get(system).start().toCompletableFuture().join();
         } catch (RuntimeException e) {

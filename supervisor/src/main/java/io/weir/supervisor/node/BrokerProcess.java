@@ -48,6 +48,7 @@ public final class BrokerProcess implements AutoCloseable {
     private volatile boolean recovered;
     private volatile long rejoins;
     private volatile BrokerNode node;
+    private volatile Founding founding;
 
     private BrokerProcess(SettingsLoader loaded) {
         this.loaded = loaded;
@@ -100,6 +101,7 @@ public final class BrokerProcess implements AutoCloseable {
         long incarnation;
         try {
             incarnation = registry.nextIncarnation(settings);
+            founding = new Founding(registry, settings, incarnation);
         } catch (StoreException e) {
             if (first) {
                 throw e;
@@ -139,12 +141,13 @@ public final class BrokerProcess implements AutoCloseable {
 
     private BrokerNode startNode(long incarnation, boolean first) {
         try {
-            return BrokerNode.start(loaded, incarnation, seen -> view = seen);
+            return BrokerNode.start(loaded, incarnation, founding, seen -> view = seen);
         } catch (RuntimeException e) {
             Throwable cause = e instanceof CompletionException && e.getCause() != null ? e.getCause() : e;
             String reason =
                     "the actor system can't start on " + settings.cluster().address() + " with management on "
                             + settings.cluster().management() + ": " + rootMessage(cause);
+            LOG.debug("{} could not start its actor system", id(), cause);
             if (first) {
                 throw new StartException(reason + "; is a port taken? Set weir.cluster.port and management-port");
             }
@@ -168,22 +171,35 @@ public final class BrokerProcess implements AutoCloseable {
                 try {
                     known = registry.brokers();
                     knownAtNs = System.nanoTime();
+                    if (!toldOfNamesake && hasNamesake()) {
+                        LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());
+                        toldOfNamesake = true;
+                    }
+                    joinTheMajorityIfSuperseded();
                 } catch (StoreException e) {
                     LOG.debug("{} could not read the registry: {}", id(), e.getMessage());
-                }
-                boolean namesake = known.stream()
-                        .anyMatch(broker -> broker.id().equals(settings.broker().id())
-                                && broker.pid() != ProcessHandle.current().pid()
-                                && broker.incarnation() > view.incarnation()
-                                && view.incarnation() > 0);
-                if (namesake && !toldOfNamesake) {
-                    LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());
-                    toldOfNamesake = true;
                 }
                 stopRequested.await(settings.store().registryInterval().toMillis(), TimeUnit.MILLISECONDS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private boolean hasNamesake() {
+        long own = view.incarnation();
+        return own > 0
+                && known.stream()
+                        .anyMatch(broker -> broker.id().equals(settings.broker().id())
+                                && broker.pid() != ProcessHandle.current().pid()
+                                && broker.incarnation() > own);
+    }
+
+    private void joinTheMajorityIfSuperseded() {
+        BrokerNode current = node;
+        if (current != null && founding.superseded(view)) {
+            LOG.info("{} leaves its small cluster: a majority has founded another", id());
+            current.leave();
         }
     }
 

@@ -34,6 +34,7 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private final Cluster cluster;
     private final long incarnation;
     private final Consumer<NodeView> views;
+    private boolean toldOwnUp;
 
     static List<String> rolesOf(String id, long incarnation) {
         return List.of("broker", ID_ROLE + id, INCARNATION_ROLE + incarnation);
@@ -67,7 +68,12 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     }
 
     private Behavior<ClusterDomainEvent> told(Member member, String what) {
-        getContext().getLog().info("{} (incarnation {}) {}", idOf(member), incarnationOf(member), what);
+        // A broker that has left or was removed sees everyone go; that is its own end, not theirs.
+        MemberStatus own = cluster.selfMember().status();
+        boolean self = member.uniqueAddress().equals(cluster.selfMember().uniqueAddress());
+        if (!self && !own.equals(MemberStatus.removed()) && !own.equals(MemberStatus.down())) {
+            getContext().getLog().info("{} (incarnation {}) {}", idOf(member), incarnationOf(member), what);
+        }
         return publish();
     }
 
@@ -89,7 +95,12 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
                 .filter(member -> member.address().equals(state.getLeader()))
                 .map(Membership::idOf)
                 .findFirst();
-        views.accept(new NodeView(incarnation, stateOf(cluster.selfMember(), false), leader, oldest(members), seen));
+        String own = stateOf(cluster.selfMember(), false);
+        if (own.equals("up") && !toldOwnUp) {
+            toldOwnUp = true;
+            getContext().getLog().info("{} is up among {} brokers", idOf(cluster.selfMember()), members.size());
+        }
+        views.accept(new NodeView(incarnation, own, leader, oldest(members), seen));
         return this;
     }
 

@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -36,6 +37,9 @@ public final class BrokerRegistry implements AutoCloseable {
     /** A broker as the store knows it. */
     public record RegisteredBroker(
             BrokerId id, long incarnation, String tcp, String http, String clusterAddress, long pid, boolean running) {}
+
+    /** Who founded a cluster last: the claim's number goes up with every founding. */
+    public record Founding(long number, BrokerId broker, long incarnation) {}
 
     private final StoreSettings settings;
     private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
@@ -117,7 +121,7 @@ public final class BrokerRegistry implements AutoCloseable {
             opened.commit();
         } catch (SQLException e) {
             opened.rollback();
-            if (e.getSQLState() == null || !e.getSQLState().startsWith("23")) {
+            if (!isDuplicate(e)) {
                 throw e;
             }
         }
@@ -157,6 +161,56 @@ public final class BrokerRegistry implements AutoCloseable {
             opened.commit();
             return brokers;
         });
+    }
+
+    /** The last claim to have founded {@code cluster}. */
+    public Optional<Founding> founding(String cluster) {
+        return call(opened -> {
+            try (PreparedStatement select = opened.prepareStatement(
+                    "SELECT number, broker, incarnation FROM weir_founding WHERE cluster = ?")) {
+                select.setString(1, cluster);
+                try (ResultSet rows = select.executeQuery()) {
+                    Optional<Founding> founding = rows.next()
+                            ? Optional.of(
+                                    new Founding(rows.getLong(1), new BrokerId(rows.getString(2)), rows.getLong(3)))
+                            : Optional.empty();
+                    opened.commit();
+                    return founding;
+                }
+            }
+        });
+    }
+
+    /** Claims to found {@code cluster} after {@code before}; false if somebody else has claimed since. */
+    public boolean claimFounding(String cluster, Optional<Founding> before, BrokerId broker, long incarnation) {
+        return call(opened -> {
+            String sql = before.isPresent()
+                    ? "UPDATE weir_founding SET number = ?, broker = ?, incarnation = ? WHERE cluster = ? AND number = ?"
+                    : "INSERT INTO weir_founding (number, broker, incarnation, cluster) VALUES (?, ?, ?, ?)";
+            try (PreparedStatement claim = opened.prepareStatement(sql)) {
+                claim.setLong(1, before.map(Founding::number).orElse(0L) + 1);
+                claim.setString(2, broker.value());
+                claim.setLong(3, incarnation);
+                claim.setString(4, cluster);
+                if (before.isPresent()) {
+                    claim.setLong(5, before.get().number());
+                }
+                boolean claimed = claim.executeUpdate() == 1;
+                opened.commit();
+                return claimed;
+            } catch (SQLException e) {
+                opened.rollback();
+                if (isDuplicate(e)) {
+                    return false;
+                }
+                throw e;
+            }
+        });
+    }
+
+    /** SQL's class 23: a row with that key is already there. */
+    private static boolean isDuplicate(SQLException e) {
+        return e.getSQLState() != null && e.getSQLState().startsWith("23");
     }
 
     @Override

@@ -27,6 +27,8 @@ final class StoreSchema {
             "CREATE TABLE IF NOT EXISTS weir_broker (id VARCHAR(64) PRIMARY KEY, incarnation BIGINT NOT NULL,"
                     + " tcp VARCHAR(255) NOT NULL, http VARCHAR(255) NOT NULL, cluster_address VARCHAR(255) NOT NULL,"
                     + " pid BIGINT NOT NULL, running BOOLEAN NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_founding (cluster VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL,"
+                    + " broker VARCHAR(64) NOT NULL, incarnation BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     private StoreSchema() {}

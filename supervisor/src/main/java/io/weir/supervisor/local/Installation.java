@@ -6,34 +6,38 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * Starts a process of Weir: the same Java, the same class path and the same class archive as this process, with the flags of its kind
- * from {@code conf/KIND.jvm}.
+ * Where Weir is installed, and how its processes are started from there: the same Java as this process, the jars in {@code lib/}, the
+ * flags of its kind in {@code conf/KIND.jvm}, and the class archive that the launcher made for this Java, if it did.
  *
  * <p>A child ignores SIGINT and SIGHUP: Ctrl-C goes to every process of a terminal's group, and the store must not end before the
  * brokers have left. The shell sets that up, since the JVM keeps an ignored signal ignored.
  */
-final class JavaCommand {
-    static final String HOME_PROPERTY = "weir.home";
-    static final String CLASS_ARCHIVE_PROPERTY = "weir.class-archive";
+public record Installation(Path home) {
     private static final String MAIN = "io.weir.supervisor.cli.Weir";
 
-    private JavaCommand() {}
+    /** The one that this process was started from; the launcher says where. */
+    public static Installation ofThisProcess() {
+        String home = System.getProperty("weir.home");
+        if (home == null) {
+            throw new LocalClusterException("the system property weir.home is not set: start Weir with its launcher");
+        }
+        return new Installation(Path.of(home));
+    }
 
-    static Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
+    Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        String home = System.getProperty(HOME_PROPERTY);
-        if (home != null && Files.isReadable(Path.of(home, "conf", kind + ".jvm"))) {
-            command.add("@" + Path.of(home, "conf", kind + ".jvm"));
-        }
+        command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
         command.addAll(flagsOfThisJava());
-        String archive = System.getProperty(CLASS_ARCHIVE_PROPERTY);
-        if (archive != null && Files.isReadable(Path.of(archive))) {
+        Path archive = home.resolve("lib").resolve("classes-" + System.getProperty("java.version") + ".jsa");
+        if (Files.isReadable(archive)) {
             command.add("-XX:SharedArchiveFile=" + archive);
         }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN));
+        command.addAll(List.of("-cp", classPath(), MAIN));
         command.addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
@@ -46,6 +50,19 @@ final class JavaCommand {
             return builder.start();
         } catch (IOException e) {
             throw new LocalClusterException("a process can't be started: " + e.getMessage());
+        }
+    }
+
+    /** In the launcher's order: a class archive is valid for one class path only. */
+    private String classPath() {
+        try (Stream<Path> files = Files.list(home.resolve("lib"))) {
+            return files.map(Path::toString)
+                    .filter(file -> file.endsWith(".jar"))
+                    .sorted()
+                    .collect(Collectors.joining(":"));
+        } catch (IOException e) {
+            throw new LocalClusterException(
+                    "Weir's jars in " + home.resolve("lib") + " can't be listed: " + e.getMessage());
         }
     }
 
