@@ -27,25 +27,28 @@ import picocli.CommandLine.Spec;
         name = "lab",
         description = "Runs the papers' experiments on Weir's own algorithms and compares.",
         customSynopsis = {
-            "weir lab [NAME... | all] [--seeds N] [--first-seed S] [--set KEY=VALUE]...",
-            "                [-o FORMAT] [--csv PATH] [--plot DIR] [--progress STYLE]",
+            "weir lab [NAME... | all] [--seeds N] [--first-seed S]",
+            "                [--set KEY=VALUE]... [-o FORMAT] [--csv PATH] [--plot DIR]",
             "       weir lab list [-o FORMAT]"
         },
         footer = {
             "",
             "Without a name every experiment runs, in about two minutes.",
             "",
-            "The CSV file holds one block a table, separated by empty lines; each block starts with its own header,",
-            "its first two columns are experiment and table, and an estimate is two columns: mean and ±95%%.",
+            "The CSV file holds one block a table, separated by empty lines. Each block",
+            "starts with its own header; its first two columns are experiment and table,",
+            "and an estimate takes two columns: the mean and its 95%% half width.",
+            "JSON is an object for one experiment and a list for several.",
             "",
             "Examples:",
-            "  weir lab list                                  what there is",
-            "  weir lab drl-penalty                           one experiment, as text",
-            "  weir lab drl-penalty --seeds 5 -o json         the same with five seeds, for a script",
-            "  weir lab gdrl-scale --csv scale.csv --plot .   tables to a file, charts to this directory",
-            "  weir lab all --csv results/ --plot results/    everything; one CSV file a table",
+            "  weir lab list                            what there is",
+            "  weir lab drl-penalty                     one experiment, as text",
+            "  weir lab drl-penalty --seeds 5 -o json   with five seeds, for a script",
+            "  weir lab gdrl-scale --csv s.csv --plot . tables to a file, charts to here",
+            "  weir lab all --csv out/ --plot out/      everything; one CSV file a table",
             "",
-            "Exit codes: 0 every finding holds; 1 one differs; 2 wrong usage; 3 a file can't be read or written."
+            "Exit codes: 0 every finding holds; 1 one differs; 2 wrong usage;",
+            "            3 a file can't be read or written."
         })
 public final class LabCommand implements CliCommand {
     private static final String EVERY = "all";

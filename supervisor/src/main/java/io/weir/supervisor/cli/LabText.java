@@ -16,6 +16,8 @@ final class LabText {
     private static final MathContext SHOWN = new MathContext(5, RoundingMode.HALF_EVEN);
 
     private static final int WIDTH = 100;
+    /** A head is not broken into narrower lines than this, whatever its cells. */
+    private static final int NARROWEST_HEAD = 12;
 
     private LabText() {}
 
@@ -49,8 +51,8 @@ final class LabText {
         for (LabOutcome outcome : outcomes) {
             outcome.report().findings().stream()
                     .filter(finding -> !finding.holds())
-                    .forEach(finding ->
-                            text.addAll(wrap("  DIFFERS  ", outcome.experiment().name() + ": " + finding.claim())));
+                    .forEach(finding -> text.addAll(
+                            hanging("  DIFFERS  ", outcome.experiment().name() + ": " + finding.claim())));
         }
         return text;
     }
@@ -68,43 +70,48 @@ final class LabText {
     }
 
     private static List<String> table(Table table) {
-        List<StringBuilder> lines = new ArrayList<>();
-        for (int i = 0; i <= table.rows().size(); i++) {
-            lines.add(new StringBuilder(" "));
-        }
+        List<List<String>> columns = new ArrayList<>();
         for (int column = 0; column < table.columns().size(); column++) {
             int at = column;
-            String head = table.columns().get(column);
-            boolean words = table.rows().stream().allMatch(row -> row.get(at) instanceof String);
-            List<String> cells = words
-                    ? table.rows().stream()
-                            .map(row -> oneLine((String) row.get(at)))
-                            .toList()
-                    : aligned(
-                            table.rows().stream().map(row -> cell(row.get(at))).toList());
-            int width = cells.stream().mapToInt(String::length).reduce(head.length(), Math::max);
-            append(lines.get(0), head, width, words);
-            for (int row = 0; row < cells.size(); row++) {
-                append(lines.get(row + 1), cells.get(row), width, words);
-            }
+            List<Object> values = table.rows().stream().map(row -> row.get(at)).toList();
+            boolean words = values.stream().allMatch(String.class::isInstance);
+            columns.add(column(table.columns().get(column), values, words));
         }
-        List<String> text = new ArrayList<>();
-        text.add(table.title());
-        lines.forEach(line -> text.add(line.toString().stripTrailing()));
+        int lines = columns.stream().mapToInt(List::size).max().orElse(0);
+        List<String> text = new ArrayList<>(List.of(table.title()));
+        for (int i = 0; i < lines; i++) {
+            StringBuilder line = new StringBuilder();
+            for (List<String> column : columns) {
+                // Short heads stand on the same line as the last of the long ones.
+                int skipped = lines - column.size();
+                line.append("  ").append(i < skipped ? " ".repeat(column.get(0).length()) : column.get(i - skipped));
+            }
+            text.add(line.toString().stripTrailing());
+        }
         return text;
+    }
+
+    /** A column's head, broken where its cells are narrower, and its cells, all padded to one width. */
+    private static List<String> column(String head, List<Object> values, boolean words) {
+        List<String> cells = words
+                ? values.stream().map(value -> oneLine((String) value)).toList()
+                : aligned(values.stream().map(LabText::cell).toList());
+        int widest = cells.stream().mapToInt(String::length).max().orElse(0);
+        List<String> all = new ArrayList<>(wrap(oneLine(head), Math.max(widest, NARROWEST_HEAD)));
+        all.addAll(cells);
+        int width = all.stream().mapToInt(String::length).max().orElse(0);
+        return all.stream()
+                .map(cell ->
+                        words ? cell + " ".repeat(width - cell.length()) : " ".repeat(width - cell.length()) + cell)
+                .toList();
     }
 
     private static List<String> finding(Finding finding) {
         List<String> text = new ArrayList<>();
-        text.addAll(wrap(finding.holds() ? "  holds    " : "  DIFFERS  ", finding.claim()));
-        text.addAll(wrap("           expected ", finding.expected()));
-        text.addAll(wrap("           measured ", finding.measured()));
+        text.addAll(hanging(finding.holds() ? "  holds    " : "  DIFFERS  ", finding.claim()));
+        text.addAll(hanging("           expected ", finding.expected()));
+        text.addAll(hanging("           measured ", finding.measured()));
         return text;
-    }
-
-    private static void append(StringBuilder line, String cell, int width, boolean words) {
-        String padding = " ".repeat(width - cell.length());
-        line.append(' ').append(words ? cell + padding : padding + cell).append(' ');
     }
 
     /** Pads the pieces of a column so that decimal points and half widths stand below each other. */
@@ -190,17 +197,27 @@ final class LabText {
         return text.replaceAll("\\s+", " ");
     }
 
-    private static List<String> wrap(String head, String text) {
+    /** {@code text} after {@code head}, its further lines indented as far. */
+    private static List<String> hanging(String head, String text) {
         List<String> lines = new ArrayList<>();
-        StringBuilder line = new StringBuilder(head);
-        for (String word : text.strip().split("\\s+")) {
-            if (line.length() > head.length() && line.length() + word.length() > WIDTH) {
-                lines.add(line.toString().stripTrailing());
-                line = new StringBuilder(" ".repeat(head.length()));
-            }
-            line.append(word).append(' ');
+        for (String line : wrap(text.strip(), WIDTH - head.length())) {
+            lines.add((lines.isEmpty() ? head : " ".repeat(head.length())) + line);
         }
-        lines.add(line.toString().stripTrailing());
+        return lines;
+    }
+
+    /** Breaks at spaces after at most {@code width} characters; a longer word stays whole. */
+    private static List<String> wrap(String text, int width) {
+        List<String> lines = new ArrayList<>();
+        StringBuilder line = new StringBuilder();
+        for (String word : text.split("\\s+")) {
+            if (!line.isEmpty() && line.length() + 1 + word.length() > width) {
+                lines.add(line.toString());
+                line.setLength(0);
+            }
+            line.append(line.isEmpty() ? "" : " ").append(word);
+        }
+        lines.add(line.toString());
         return lines;
     }
 }

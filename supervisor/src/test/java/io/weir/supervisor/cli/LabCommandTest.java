@@ -84,8 +84,9 @@ class LabCommandTest {
                         "  6  11.29  ± 0.30   worst",
                         "",
                         "seeds",
-                        "  mean seed",
-                        "          2",
+                        "  mean of all",
+                        "    the seeds  n",
+                        "            2  3",
                         "",
                         "  holds    it flows",
                         "           expected yes",
@@ -155,10 +156,10 @@ class LabCommandTest {
         assertThat(weir("lab", "odd-values")).isEqualTo(ExitCode.OK);
         assertThat(out.toString())
                 .contains(
-                        "  line break                  –\n",
-                        "  \"quotes\"                    ∞\n",
-                        "  <tag> & co                  1.5\n",
-                        "                    12345678901\n",
+                        "  line break            –\n",
+                        "  \"quotes\"              ∞\n",
+                        "  <tag> & co            1.5\n",
+                        "              12345678901\n",
                         "no findings;");
     }
 
@@ -271,7 +272,7 @@ class LabCommandTest {
                         "steady-flow-p99-access-delay.csv",
                         "steady-flow-seeds.csv");
         assertThat(dir.resolve("made/here/steady-flow-seeds.csv"))
-                .hasContent("experiment,table,mean seed\nsteady-flow,seeds,2.0\n");
+                .hasContent("experiment,table,mean of all the seeds,n\nsteady-flow,seeds,2.0,3\n");
     }
 
     @Test

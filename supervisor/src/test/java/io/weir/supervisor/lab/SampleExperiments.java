@@ -94,7 +94,8 @@ public final class SampleExperiments {
                             List.of(1, new Estimate(0, 0), "none"),
                             List.of(2, new Estimate(2.1283 * scale, 0.0421), "as expected"),
                             List.of(6, new Estimate(11.2934 * scale, 0.3), "worst")));
-            Table seeds = new Table("seeds", List.of("mean seed"), List.of(List.of(seedMean)));
+            Table seeds =
+                    new Table("seeds", List.of("mean of all the seeds", "n"), List.of(List.of(seedMean, run.seeds())));
             Chart chart = new Chart(
                     "delay",
                     "Delay & brokers",
