@@ -154,6 +154,7 @@ final class LabText {
             return split(number(estimate.mean()), "0");
         }
         BigDecimal mean = new BigDecimal(estimate.mean());
+        // Rounded up, so that the interval shown is never narrower than the one measured.
         BigDecimal half = new BigDecimal(error).round(new MathContext(2, RoundingMode.UP));
         int decimals = half.scale();
         if (decimals > 8 || mean.precision() - mean.scale() > 9) {
