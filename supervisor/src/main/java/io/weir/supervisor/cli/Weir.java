@@ -1,6 +1,8 @@
 package io.weir.supervisor.cli;
 
 import io.weir.supervisor.local.LocalClusterException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -29,7 +31,11 @@ public final class Weir implements Runnable {
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        CommandLine weir = commandLine();
+        // Not the locale's charset: a container without one would print 11.3 ? 0.2 for 11.3 ± 0.2.
+        weir.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
+        weir.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
+        System.exit(weir.execute(args));
     }
 
     /** The whole command line, with every command on the class path. */
