@@ -89,7 +89,8 @@ class ModelAndProfileCommandTest {
     void shouldProfileATraceWithItsReasonsForPeople() throws IOException {
         assertThat(weir("topic", "profile", batches().toString())).isZero();
 
-        assertThat(out.toString()).contains("r = 11.0000 msg/s, b = 10 messages", "plus a margin of 10.00%", "b = 9, 10");
+        assertThat(out.toString())
+                .contains("r = 11.0000 msg/s, b = 10 messages", "plus a margin of 10.00%", "b = 9, 10");
     }
 
     @Test
