@@ -11,7 +11,7 @@ public enum ArrivalProcess {
             return exponential(random);
         }
     },
-    /** One message a period, with the phase of a random publisher: gaps vary by a tenth. */
+    /** A clock's ticks: gaps vary by a tenth only. */
     PERIODIC("periodic") {
         @Override
         double nextGap(RandomGenerator random, int message) {
