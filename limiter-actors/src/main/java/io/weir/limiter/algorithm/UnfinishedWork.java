@@ -11,7 +11,7 @@ package io.weir.limiter.algorithm;
  * Beyond {@value #EXACT} the tail is e^{−θx} to the last bit of a double, with ρ·(e^θ−1) = θ: every other root of that
  * equation lies so far to the right that its share is gone long before. So any x costs the same, for any ρ in (0, 1).
  *
- * <p>In doubles: these are probabilities, nothing is conserved by them; about 12 digits are right.
+ * <p>In doubles: these are probabilities, nothing is conserved by them; at least nine digits are right for ρ ≤ 1 − 10⁻⁹.
  */
 final class UnfinishedWork {
     private static final int EXACT = 256;
@@ -121,16 +121,27 @@ final class UnfinishedWork {
         return atLeast;
     }
 
-    /** The root θ &gt; 0 of ρ·(e^θ−1) = θ, by Newton from the right, where the function is convex. */
+    /**
+     * The root θ &gt; 0 of ρ·(e^θ−1) = θ, by Newton from the right. Written as Σ θ^n/(n+1)! = (1−ρ)/ρ, n ≥ 1, nothing
+     * cancels when ρ is near 1 and θ near 2(1−ρ).
+     */
     private static double decay(double load) {
+        double target = (1 - load) / load;
         double theta = 2 * -Math.log(load) + 2 * (1 - load) + 1;
-        for (int i = 0; i < 200; i++) {
-            double next = theta - (load * Math.expm1(theta) - theta) / (load * Math.exp(theta) - 1);
+        while (true) {
+            double value = 0;
+            double slopeTimesTheta = 0;
+            double term = 1;
+            for (int n = 1; term > 1e-18 * value; n++) {
+                term *= theta / (n + 1);
+                value += term;
+                slopeTimesTheta += n * term;
+            }
+            double next = theta - (value - target) / slopeTimesTheta * theta;
             if (!(next < theta)) {
-                break;
+                return theta;
             }
             theta = next;
         }
-        return theta;
     }
 }

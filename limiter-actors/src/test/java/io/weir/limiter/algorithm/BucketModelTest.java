@@ -48,7 +48,7 @@ class BucketModelTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"0.1", "0.5", "0.909", "0.99", "0.9999"})
+    @CsvSource({"0.1", "0.5", "0.909", "0.99", "0.9999", "0.999999999"})
     void shouldGiveThePollaczekKhinchineMeanWhenTheBucketHoldsOneToken(double load) {
         BucketModel model = new BucketModel(load * 100, 100, 1);
 

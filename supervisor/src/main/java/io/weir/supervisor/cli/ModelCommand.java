@@ -12,11 +12,12 @@ import picocli.CommandLine.Option;
 @Command(
         name = "model",
         mixinStandardHelpOptions = true,
-        description = {
-            "Calculates how long Poisson messages wait for tokens of a limit (M/D/1, as in SRTM's Eq. 1),",
-            "and what splitting the limit evenly over brokers costs. Nothing needs to run."
-        },
+        header = "Calculates what a limit does to random messages, whole and split.",
+        description = "Calculates how long Poisson messages wait for tokens of a limit (M/D/1, as in SRTM's Eq. 1), "
+                + "and what splitting the limit evenly over brokers costs. Nothing needs to run.",
         footer = {
+            "",
+            "The mean delay is over all messages. JSON also has Eq. 1's own, which is exact for a burst of 1 only.",
             "",
             "Examples:",
             "  weir model --arrival 10000 --rate 11000 --burst 27",

@@ -17,14 +17,14 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "profile",
         mixinStandardHelpOptions = true,
-        description = {
-            "Finds the limit that a trace of arrivals needs: a rate r above the trace's own by a margin, and the",
-            "smallest burst b with which 99%% of the messages would not have waited (SRTM, section 6)."
-        },
+        header = "Finds the limit that a trace of arrivals needs.",
+        description =
+                "Finds the limit that a trace of arrivals needs: a rate r above the trace's own by a margin, and the "
+                        + "smallest burst b with which 99%% of the messages would not have waited (SRTM, section 6).",
         footer = {
             "",
-            "The trace has one line a message: its time in seconds, or in nanoseconds below a header time_ns.",
-            "A second column, count, says how many came at that time. Times may not decrease.",
+            "The trace has one line a message: its time in seconds, or in nanoseconds below a header time_ns. "
+                    + "A second column, count, says how many came at that time. Times may not decrease.",
             "",
             "Examples:",
             "  weir topic profile orders.csv",
