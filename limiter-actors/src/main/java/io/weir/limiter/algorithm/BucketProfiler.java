@@ -17,6 +17,13 @@ public final class BucketProfiler {
     /** The part of the messages that shall not wait. */
     public static final double QUANTILE = 0.99;
 
+    /**
+     * From here on b can be trusted to about 15%. Measured on 60 Poisson traces each, margin 0.1, where the model says 26:
+     * 1,000 messages gave 10 to 32, 10,000 gave 16 to 49, 100,000 gave 21 to 32 (52 of 60 within 15%), 300,000 gave 23 to
+     * 30 (58 of 60). Short traces err low, because few of them hold one of the rare long queues.
+     */
+    static final int LONG_TRACE = 100_000;
+
     private final double margin;
 
     /** @param margin how far r lies above the trace's rate: 0.1 for 10%, as in the paper */
@@ -75,13 +82,18 @@ public final class BucketProfiler {
                                     "The longest wait would have been %.4g ms; b = %d would have spared every wait.",
                                     longestDelaySeconds * 1_000, burstWithoutDelay),
                     poisson,
-                    messages >= 1_000
-                            ? say("%d messages are enough to speak of a 99th percentile.", messages)
-                            : say("%d messages are few for a 99th percentile: take a longer trace.", messages));
+                    messages >= LONG_TRACE
+                            ? say("%d messages make b certain to about 15%%, if they are typical.", messages)
+                            : say(
+                                    "%d messages are few: waits come in clusters, so b may be far too small. "
+                                            + "Take a trace of %d or more.",
+                                    messages, LONG_TRACE));
         }
 
         private String comparison() {
-            // A percentile of a Poisson trace of a few hundred thousand messages varies by this much itself.
+            if (messages < LONG_TRACE) {
+                return "too short to compare";
+            }
             if (Math.abs(burst() - poissonBurst) <= Math.max(1, 0.15 * poissonBurst)) {
                 return "about as bursty";
             }

@@ -36,7 +36,9 @@ class BucketProfilerTest {
         assertThat(profile.limit()).isEqualTo(Limit.of(11, 10));
         // One of ten messages would wait with nine tokens, and one of a hundred may: the last of each batch waits.
         assertThat(profile.delayedFractionBelow()).isEqualTo(0.1);
-        assertThat(profile.reasons()).anyMatch(reason -> reason.contains("burstier") || reason.contains("smoother"));
+        assertThat(profile.reasons())
+                .anyMatch(reason -> reason.contains("too short to compare"))
+                .anyMatch(reason -> reason.contains("1000 messages are few"));
     }
 
     /** SRTM's footnote 8: for Poisson publishers the model could be used instead, so both must meet. */
@@ -50,6 +52,20 @@ class BucketProfilerTest {
         assertThat(profile.limit().burstMessages()).isBetween(24.0, 28.0);
         assertThat(profile.delayedFraction()).isLessThanOrEqualTo(0.01);
         assertThat(profile.delayedFractionBelow()).isGreaterThan(0.01);
+        assertThat(profile.reasons())
+                .anyMatch(reason -> reason.contains("about as bursty"))
+                .anyMatch(reason -> reason.contains("make b certain to about 15%"));
+    }
+
+    @Test
+    void shouldCallATraceBurstierOrSmootherWhenItIsLongEnoughToTell() {
+        long[] periodic = new long[BucketProfiler.LONG_TRACE];
+        Arrays.setAll(periodic, i -> i * 1_000L);
+        long[] batches = new long[BucketProfiler.LONG_TRACE];
+        Arrays.setAll(batches, i -> i / 100 * 1_000_000L);
+
+        assertThat(new BucketProfiler(0.1).profile(periodic).reasons()).anyMatch(reason -> reason.contains("smoother"));
+        assertThat(new BucketProfiler(0.1).profile(batches).reasons()).anyMatch(reason -> reason.contains("burstier"));
     }
 
     /** The profiler computes b without a search; here is the search, with the shaping it stands for. */
