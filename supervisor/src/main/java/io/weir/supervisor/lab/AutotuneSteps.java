@@ -79,12 +79,12 @@ public final class AutotuneSteps implements Experiment {
                 PublisherRun trial = steps(policy, seed);
                 addLatencies(trial, bySegment);
                 if (policy == POLICIES.get(0)) {
-                    BatchCourse course = new BatchCourse(trial);
+                    BatchCourse course = new BatchCourse(trial, UNTIL_NS[RATES.length - 1]);
                     for (int i = 0; i < RATES.length; i++) {
-                        batches.get(i).add(course.settledMean(i));
-                        settling.get(i).add(i == 0 ? 0 : course.settlingSeconds(i));
+                        batches.get(i).add(settledBatch(trial, i));
+                        settling.get(i).add(i == 0 ? 0 : settlingSeconds(trial, course, i));
                     }
-                    correlation.add(course.correlationWithLoad());
+                    correlation.add(course.correlation(AutotuneSteps::loadAt));
                 }
             });
             latencies.add(bySegment);
@@ -92,7 +92,7 @@ public final class AutotuneSteps implements Experiment {
         List<Table> tables = List.of(followed(batches, settling), latencyTable(latencies));
         List<Chart> charts = List.of(
                 constantChart(constantLoad(run.firstSeed()), constant.mean()),
-                stepsChart(new BatchCourse(steps(POLICIES.get(0), run.firstSeed()))));
+                stepsChart(new BatchCourse(steps(POLICIES.get(0), run.firstSeed()), UNTIL_NS[RATES.length - 1])));
         return new LabReport(
                 tables, charts, findings(constant, bestFixed(run), batches, settling, correlation, latencies));
     }
@@ -116,6 +116,25 @@ public final class AutotuneSteps implements Experiment {
 
     private static long startNs(int segment) {
         return segment == 0 ? 0 : UNTIL_NS[segment - 1];
+    }
+
+    private static double loadAt(long nowNs) {
+        int segment = 0;
+        while (nowNs >= UNTIL_NS[segment]) {
+            segment++;
+        }
+        return RATES[segment];
+    }
+
+    private static double settledBatch(PublisherRun trial, int segment) {
+        return trial.meanBatch((startNs(segment) + UNTIL_NS[segment]) / 2, UNTIL_NS[segment]);
+    }
+
+    /** From a step until N has gone 80% of the way from its old to its new mean. */
+    private static double settlingSeconds(PublisherRun trial, BatchCourse course, int segment) {
+        double from = settledBatch(trial, segment - 1);
+        double to = settledBatch(trial, segment);
+        return (course.reachedNs(startNs(segment), from, to, 0.8, UNTIL_NS[segment]) - startNs(segment)) / 1e9;
     }
 
     private static List<Sample> samples(int count) {
@@ -183,17 +202,13 @@ public final class AutotuneSteps implements Experiment {
             ys[2 * i] = RATES[i];
             ys[2 * i + 1] = RATES[i];
         }
-        double[] times = new double[course.atNs.length];
-        for (int i = 0; i < times.length; i++) {
-            times[i] = course.atNs[i] / 1e6;
-        }
         return new Chart(
                 "autotune-steps-fig11",
                 "Fig. 11: N under the load of Table II",
                 new Axis("time (ms)", false),
                 new Axis("N, and load in requests/s", false),
                 List.of(
-                        new Series("N, averaged over 5 samples", times, course.batches, false),
+                        new Series("N, averaged over 5 samples", course.timesMs(), course.batches(), false),
                         new Series("load of Table II", xs, ys, true)));
     }
 
@@ -274,69 +289,5 @@ public final class AutotuneSteps implements Experiment {
 
     private static double overall(List<List<Sample>> latencies, int policy) {
         return latencies.get(policy).get(RATES.length).mean();
-    }
-
-    /** N over the time of a run, averaged over 5 samples as in Fig. 11. */
-    private static final class BatchCourse {
-        private static final int SAMPLES = 5;
-
-        private final PublisherRun trial;
-        private final long[] atNs;
-        private final double[] batches;
-
-        BatchCourse(PublisherRun trial) {
-            this.trial = trial;
-            long[] pollsNs = trial.pollsNs();
-            int[] each = trial.batches();
-            atNs = new long[pollsNs.length / SAMPLES];
-            batches = new double[atNs.length];
-            for (int i = 0; i < atNs.length; i++) {
-                atNs[i] = pollsNs[i * SAMPLES + SAMPLES - 1];
-                for (int j = 0; j < SAMPLES; j++) {
-                    batches[i] += each[i * SAMPLES + j] / (double) SAMPLES;
-                }
-            }
-        }
-
-        double settledMean(int segment) {
-            return trial.meanBatch((startNs(segment) + UNTIL_NS[segment]) / 2, UNTIL_NS[segment]);
-        }
-
-        /** From a step until N has gone 80% of the way from its old to its new mean. */
-        double settlingSeconds(int segment) {
-            double from = settledMean(segment - 1);
-            double way = settledMean(segment) - from;
-            for (int i = 0; i < atNs.length; i++) {
-                if (atNs[i] >= startNs(segment) && (batches[i] - from) / way >= 0.8) {
-                    return (atNs[i] - startNs(segment)) / 1e9;
-                }
-            }
-            return (UNTIL_NS[segment] - startNs(segment)) / 1e9;
-        }
-
-        double correlationWithLoad() {
-            double n = 0;
-            double sumN = 0;
-            double sumLoad = 0;
-            double sumNn = 0;
-            double sumLoads = 0;
-            double sumNLoad = 0;
-            int segment = 0;
-            for (int i = 0; i < atNs.length && atNs[i] < UNTIL_NS[RATES.length - 1]; i++) {
-                while (atNs[i] >= UNTIL_NS[segment]) {
-                    segment++;
-                }
-                double load = RATES[segment];
-                n++;
-                sumN += batches[i];
-                sumLoad += load;
-                sumNn += batches[i] * batches[i];
-                sumLoads += load * load;
-                sumNLoad += batches[i] * load;
-            }
-            double covariance = sumNLoad / n - sumN / n * (sumLoad / n);
-            double variances = (sumNn / n - sumN / n * (sumN / n)) * (sumLoads / n - sumLoad / n * (sumLoad / n));
-            return covariance / Math.sqrt(variances);
-        }
     }
 }
