@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.fail;
 import static org.assertj.core.api.Assertions.within;
 
+import com.sun.management.ThreadMXBean;
 import io.weir.transport.algorithm.BatchTuner.Bounds;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -269,6 +271,19 @@ class BatchTunerTest {
     }
 
     @Test
+    void shouldAllocateNothingWhenMessagesPass() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        BatchTuner tuner = new BatchTuner(Bounds.client(), 1, 0);
+        long nowNs = pass(tuner, 0, 20_000);
+
+        long before = threads.getCurrentThreadAllocatedBytes();
+        pass(tuner, nowNs, 200_000);
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+
+        assertThat(allocated).as("bytes for 200,000 messages").isLessThan(10_000);
+    }
+
+    @Test
     void shouldRefuseBoundsThatAreNotStable() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 0.75, 1.0, false))
@@ -312,6 +327,23 @@ class BatchTunerTest {
                     nowNs += mptNs;
                     i++;
                 }
+            }
+        }
+        return nowNs;
+    }
+
+    private static long pass(BatchTuner tuner, long fromNs, int messages) {
+        long nowNs = fromNs;
+        int waiting = 0;
+        for (int i = 0; i < messages; i++) {
+            nowNs += 3_000;
+            tuner.arrived(1);
+            int taken = tuner.take(++waiting, nowNs);
+            if (taken > 0) {
+                waiting -= taken;
+                long mark = tuner.started(taken, nowNs);
+                tuner.handedOver(nowNs + 500);
+                tuner.acknowledged(taken, nowNs, mark, nowNs + 1_000);
             }
         }
         return nowNs;

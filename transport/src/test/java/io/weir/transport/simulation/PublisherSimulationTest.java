@@ -59,10 +59,8 @@ class PublisherSimulationTest {
 
     @Test
     void shouldDeliverInTheOrderOfArrivalWhenThereIsOneWorker() {
-        PublisherModel paper = PublisherModel.paper();
         PublisherModel oneWorker =
                 new PublisherModel(1, 0, true, 1_000, MS, MS, 10 * MS, MS, MS, 0, 4 * MS, 100, MS, 10 * MS);
-        assertThat(oneWorker.workers()).isLessThan(paper.workers());
         for (long seed = 0; seed < 10; seed++) {
             PublisherRun run = tuned(oneWorker, arrivals(40, seed), seed);
 
@@ -163,6 +161,61 @@ class PublisherSimulationTest {
         assertThat(before).isBetween(9_500L, 10_500L);
         assertThat(arrivalsNs.length - before).isBetween(39_000L, 41_000L);
         assertThat(Arrivals.faster(arrivalsNs, 50)[100]).isEqualTo(arrivalsNs[100] / 50);
+    }
+
+    @Test
+    void shouldDeliverEveryRequestOnceWhenBatchesGoAtOnce() {
+        for (long seed = 0; seed < 10; seed++) {
+            long[] arrivalsNs = arrivals(2 + 5 * seed, seed);
+            PublisherRun run = PublisherSimulation.run(
+                    PublisherModel.paper(), Bounds.paper().goingAtOnce(), 5, arrivalsNs, END, seed);
+
+            assertThat(Arrays.stream(run.deliveryOrder()).sorted().toArray())
+                    .as("delivered, seed %d", seed)
+                    .isEqualTo(IntStream.range(0, run.offered()).toArray());
+        }
+    }
+
+    /** A client beside its broker: microseconds where the paper has milliseconds. */
+    @Test
+    void shouldKeepUpWithFixedBatchesAtEveryLoadWhenAClientUsesItsOwnBounds() {
+        PublisherModel client = new PublisherModel(
+                5_000, 0, true, 100_000, 100, 50, 5_000, 200, 50, 100_000, 150_000, 100_000, 50, 2_000);
+        for (double perSecond : new double[] {2_000, 200_000, 600_000}) {
+            double tuned = meanMicros(client, Bounds.client(), 64, perSecond);
+            double bestFixed = Double.POSITIVE_INFINITY;
+            for (int batch : new int[] {1, 16, 128}) {
+                Bounds fixed = Bounds.fixed(batch, 20_000, MS).goingAtOnce();
+                bestFixed = Math.min(bestFixed, meanMicros(client, fixed, batch, perSecond));
+            }
+            assertThat(tuned).as("mean µs at %.0f messages/s", perSecond).isLessThan(1.15 * bestFixed);
+        }
+    }
+
+    @Test
+    void shouldMakeATraceOfLowAndChangingLoad() {
+        for (long seed = 0; seed < 20; seed++) {
+            long[] arrivalsNs = LookupServiceTrace.generate(3_600 * SECOND, new SplittableRandom(seed));
+            long[] perTenMinutes = new long[6];
+            Arrays.stream(arrivalsNs).forEach(ns -> perTenMinutes[(int) (ns / (600 * SECOND))]++);
+
+            assertThat(arrivalsNs).as("seed %d", seed).isSorted();
+            assertThat(arrivalsNs.length).as("seed %d", seed).isBetween(800, 3_600);
+            assertThat(Arrays.stream(perTenMinutes).max().orElseThrow())
+                    .as("busiest and idlest ten minutes, seed %d", seed)
+                    .isGreaterThan(Arrays.stream(perTenMinutes).min().orElseThrow() * 5 / 4);
+        }
+    }
+
+    private static double meanMicros(PublisherModel model, Bounds bounds, int batch, double perSecond) {
+        long lastNs = (long) (Math.min(4_000 / perSecond, 0.5) * SECOND);
+        long endNs = lastNs + 20 * MS;
+        long[] arrivalsNs = Arrivals.poisson(perSecond, lastNs, new SplittableRandom(1));
+        PublisherRun run = PublisherSimulation.run(model, bounds, batch, arrivalsNs, endNs, 1);
+        return 1_000
+                * Arrays.stream(run.latenciesMs(lastNs / 5, lastNs, endNs))
+                        .average()
+                        .orElseThrow();
     }
 
     private static long[] arrivals(double perSecond, long seed) {
