@@ -31,12 +31,13 @@ final class EventQueue {
         at(nowNs + delayNs, action);
     }
 
-    /** Lets everything happen up to and including {@code endNs}. */
+    /** Lets everything happen up to and including {@code endNs}, which it is then. */
     void runUntil(long endNs) {
         while (!events.isEmpty() && events.peek().atNs <= endNs) {
             Event next = events.poll();
             nowNs = next.atNs;
             next.action.run();
         }
+        nowNs = Math.max(nowNs, endNs);
     }
 }

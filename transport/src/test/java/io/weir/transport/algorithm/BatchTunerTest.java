@@ -146,15 +146,18 @@ class BatchTunerTest {
     void shouldEstimateTheSameCapacityWhenAcknowledgementsComeTogether() {
         BatchTuner together = new BatchTuner(Bounds.paper(), 1, 0);
         together.acknowledged(1, 0, together.started(1, 0), 10 * MS);
-        together.acknowledged(3, 20 * MS, together.started(3, 20 * MS), 50 * MS);
+        together.acknowledged(3, 20 * MS, together.started(3, 20 * MS), 80 * MS);
         BatchTuner oneByOne = new BatchTuner(Bounds.paper(), 1, 0);
         oneByOne.acknowledged(1, 0, oneByOne.started(1, 0), 10 * MS);
         long mark = oneByOne.started(3, 20 * MS);
         for (int i = 0; i < 3; i++) {
-            oneByOne.acknowledged(1, 20 * MS, mark, 50 * MS);
+            oneByOne.acknowledged(1, 20 * MS, mark, 80 * MS);
         }
 
-        assertThat(together.capacityPerSecond()).isCloseTo(oneByOne.capacityPerSecond(), within(1e-9));
+        assertThat(together.capacityPerSecond())
+                .as("100 messages/s, then three samples of 50")
+                .isCloseTo(oneByOne.capacityPerSecond(), within(1e-9))
+                .isCloseTo(50 + 50 * Math.pow(0.75, 3), within(1e-9));
     }
 
     @Test
@@ -212,6 +215,39 @@ class BatchTunerTest {
                 if (tuner.capacityPerSecond() <= 0 || Double.isInfinite(tuner.capacityPerSecond())) {
                     fail("η_est %s, %s", tuner.capacityPerSecond(), where);
                 }
+            }
+        }
+    }
+
+    @Test
+    void shouldDecideTheSameWhenTheClockWraps() {
+        for (long seed = 0; seed < 100; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            long shiftNs = Long.MAX_VALUE - random.nextLong(1, 5_000 * MS);
+            BatchTuner tuner = new BatchTuner(Bounds.paper(), 8, 0);
+            BatchTuner wrapping = new BatchTuner(Bounds.paper(), 8, shiftNs);
+            long nowNs = 0;
+            for (int step = 0; step < 300; step++) {
+                nowNs += random.nextLong(60 * MS);
+                int waiting = random.nextInt(12);
+                int taken = tuner.take(waiting, nowNs);
+                assertThat(wrapping.take(waiting, nowNs + shiftNs))
+                        .as("seed %d, step %d", seed, step)
+                        .isEqualTo(taken);
+                if (taken > 0) {
+                    long mark = tuner.started(taken, nowNs);
+                    long wrappingMark = wrapping.started(taken, nowNs + shiftNs);
+                    long doneNs = nowNs + random.nextLong(90 * MS);
+                    tuner.handedOver(doneNs);
+                    wrapping.handedOver(doneNs + shiftNs);
+                    tuner.acknowledged(taken, nowNs, mark, doneNs);
+                    wrapping.acknowledged(taken, nowNs + shiftNs, wrappingMark, doneNs + shiftNs);
+                    nowNs = doneNs;
+                }
+                assertThat(wrapping.nextTakeNs() - shiftNs)
+                        .as("seed %d, step %d", seed, step)
+                        .isEqualTo(tuner.nextTakeNs());
+                assertThat(wrapping.batch()).as("seed %d, step %d", seed, step).isEqualTo(tuner.batch());
             }
         }
     }

@@ -3,7 +3,9 @@ package io.weir.transport.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.transport.algorithm.BatchTuner.Bounds;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -102,6 +104,38 @@ class PublisherSimulationTest {
         PublisherRun run = tuned(stuck, arrivals(35, 3), 3);
 
         assertThat(run.dropped()).isZero();
+    }
+
+    @Test
+    void shouldGiveAFreeWorkerToAReceivedRequestFirstWhenReceivingHasPriority() {
+        assertThat(orderOfStart(true)).isEqualTo("publish publish receive publish ");
+        assertThat(orderOfStart(false)).isEqualTo("publish publish publish receive ");
+    }
+
+    @Test
+    void shouldPullOnlyWhatWasQueuedWhenTheSubscriberCameBack() {
+        PublisherModel model = new PublisherModel(1, 0, true, 1, 0, 0, 0, 0, 0, 0, 0, 10, SECOND, 1_000 * SECOND);
+        double insideGapNs = 0;
+        double outsideGapNs = 0;
+        for (long seed = 0; seed < 50; seed++) {
+            EventQueue events = new EventQueue();
+            SplittableRandom random = new SplittableRandom(seed);
+            List<Long> deliveriesNs = new ArrayList<>();
+            Broker broker = new Broker(
+                    model, events, random.split(), random.split(), message -> deliveriesNs.add(events.nowNs()));
+            broker.send(0, () -> {});
+            broker.send(1, () -> {});
+            while (deliveriesNs.isEmpty()) {
+                events.runUntil(events.nowNs() + 10 * MS);
+            }
+            broker.send(2, () -> {});
+            events.runUntil(1_000_000 * SECOND);
+            insideGapNs += (deliveriesNs.get(1) - deliveriesNs.get(0)) / 50.0;
+            outsideGapNs += (deliveriesNs.get(2) - deliveriesNs.get(1)) / 50.0;
+        }
+
+        assertThat(insideGapNs).as("mean gap inside the gate").isBetween(0.5 * SECOND, 2.0 * SECOND);
+        assertThat(outsideGapNs).as("mean gap with a vacation in it").isBetween(600.0 * SECOND, 1_400.0 * SECOND);
     }
 
     @Test
@@ -205,6 +239,20 @@ class PublisherSimulationTest {
                     .as("busiest and idlest ten minutes, seed %d", seed)
                     .isGreaterThan(Arrays.stream(perTenMinutes).min().orElseThrow() * 5 / 4);
         }
+    }
+
+    /** Two workers, taken by two of three messages to publish; then a request arrives, and both workers come free. */
+    private static String orderOfStart(boolean receivePriority) {
+        WorkerPool workers =
+                new WorkerPool(new PublisherModel(2, 0, receivePriority, 10, 0, 0, 0, 0, 0, 0, 0, 10, 0, SECOND));
+        StringBuilder order = new StringBuilder();
+        for (int i = 0; i < 3; i++) {
+            workers.publish(() -> order.append("publish "));
+        }
+        workers.receive(() -> order.append("receive "));
+        workers.release();
+        workers.release();
+        return order.toString();
     }
 
     private static double meanMicros(PublisherModel model, Bounds bounds, int batch, double perSecond) {
