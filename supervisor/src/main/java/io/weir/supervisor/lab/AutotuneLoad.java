@@ -242,7 +242,9 @@ public final class AutotuneLoad implements Experiment {
     }
 
     private static boolean apart(Estimate larger, Estimate smaller) {
-        return larger.mean() - larger.halfWidth95() > smaller.mean() + smaller.halfWidth95();
+        double noise = larger.halfWidth95() + smaller.halfWidth95();
+        // One seed says nothing about its noise.
+        return larger.mean() - smaller.mean() > (Double.isNaN(noise) ? 0 : noise);
     }
 
     private static double spread(Estimate[] latencies) {

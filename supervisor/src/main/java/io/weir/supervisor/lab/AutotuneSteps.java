@@ -240,9 +240,7 @@ public final class AutotuneSteps implements Experiment {
                 "At 35 requests/s the average N is close to the one that minimises latency",
                 "paper: slightly less than 10, its best fixed N being 10. Here lower than that: between half of the best "
                         + "fixed N and all of it, since each poll that finds too few halves N at once",
-                text(
-                        "%.2f ± %.2f, the best fixed N being %d",
-                        constant.mean(), estimate(constant).halfWidth95(), bestFixed),
+                text("%.2f, the best fixed N being %d", constant.mean(), bestFixed),
                 constant.mean() > bestFixed / 2.0 && constant.mean() < bestFixed));
 
         double[] mean = batches.stream().mapToDouble(Sample::mean).toArray();

@@ -60,7 +60,7 @@ final class PublisherTrials {
     }
 
     static Estimate estimate(Sample sample) {
-        return new Estimate(sample.mean(), sample.size() < 2 ? 0 : sample.halfWidth95());
+        return new Estimate(sample.mean(), sample.halfWidth95());
     }
 
     static double mean(double[] values) {

@@ -1,6 +1,5 @@
 package io.weir.transport.simulation;
 
-import io.weir.transport.algorithm.BatchTuner;
 import java.util.Arrays;
 
 /** What a simulated publisher did: where every request ended, and how N went. */
@@ -18,7 +17,6 @@ public final class PublisherRun {
 
     private long[] pollsNs = new long[256];
     private int[] batches = new int[256];
-    private double[] loads = new double[256];
     private int polls;
 
     PublisherRun(long[] arrivalsNs) {
@@ -45,15 +43,13 @@ public final class PublisherRun {
         delivered[deliveredCount++] = message;
     }
 
-    void polled(long nowNs, BatchTuner tuner) {
+    void polled(long nowNs, int batch) {
         if (polls == pollsNs.length) {
             pollsNs = Arrays.copyOf(pollsNs, polls * 2);
             batches = Arrays.copyOf(batches, polls * 2);
-            loads = Arrays.copyOf(loads, polls * 2);
         }
         pollsNs[polls] = nowNs;
-        batches[polls] = tuner.batch();
-        loads[polls++] = tuner.loadPerSecond();
+        batches[polls++] = batch;
     }
 
     private void expectInside(int message) {
@@ -114,11 +110,6 @@ public final class PublisherRun {
     /** N at each poll. */
     public int[] batches() {
         return Arrays.copyOf(batches, polls);
-    }
-
-    /** λ_est at each poll; NaN before its first sample. */
-    public double[] loads() {
-        return Arrays.copyOf(loads, polls);
     }
 
     /** N averaged over the time from {@code fromNs} to {@code toNs}; NaN if no poll fell into it. */

@@ -101,7 +101,7 @@ public final class PublisherSimulation {
             return;
         }
         int messages = tuner.take(store.waiting(), events.nowNs());
-        run.polled(events.nowNs(), tuner);
+        run.polled(events.nowNs(), tuner.batch());
         if (messages == 0) {
             pollLater();
             return;
