@@ -130,6 +130,11 @@ public final class BrokerCluster implements AutoCloseable {
         cluster.startBroker(id, Map.of());
     }
 
+    /** Starts every process that has died. */
+    public void restartTheDead() {
+        cluster.up(LocalCluster.Plan.defaults());
+    }
+
     public void awaitAllUp(Duration within) {
         await("every broker is up", within, () -> status().allUp());
     }

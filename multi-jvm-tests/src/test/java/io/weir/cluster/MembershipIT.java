@@ -8,15 +8,12 @@ import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.MethodOrderer;
-import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 
-/** Three broker JVMs on PostgreSQL. One cluster for the whole story: each test begins and ends with every broker up. */
+/** Three broker JVMs on PostgreSQL. One cluster for all tests: each begins with every broker up. */
 @Timeout(180)
-@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class MembershipIT {
     private static final Duration SOON = Duration.ofSeconds(60);
 
@@ -33,6 +30,12 @@ class MembershipIT {
                 .start();
     }
 
+    @BeforeEach
+    void allUp() {
+        cluster.restartTheDead();
+        cluster.awaitAllUp(SOON);
+    }
+
     @AfterAll
     static void stop() throws IOException {
         try (EmbeddedPostgres last = postgres;
@@ -42,7 +45,6 @@ class MembershipIT {
     }
 
     @Test
-    @Order(1)
     void shouldFormOneClusterWhenThreeBrokersStartAtOnce() {
         ClusterStatus status = cluster.status();
 
@@ -59,7 +61,6 @@ class MembershipIT {
     }
 
     @Test
-    @Order(2)
     void shouldRemoveAKilledBrokerAndTakeItBackAsANewIncarnation() {
         long before = cluster.line("b3").incarnation();
 
@@ -74,7 +75,6 @@ class MembershipIT {
     }
 
     @Test
-    @Order(3)
     void shouldRejoinWithoutHelpWhenABrokerWasStoppedForThirtySecondsAndTakenDown() {
         long pid = cluster.pid("b2");
         long before = cluster.line("b2").incarnation();

@@ -21,7 +21,7 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
     /**
      * One broker.
      *
-     * @param state up, joining, leaving, unreachable (a member that is not heard of) or gone (not a member)
+     * @param state up, joining, leaving, unreachable (a member that does not answer) or gone (not a member)
      * @param uptimeMillis null where the broker does not answer, as the two after it
      */
     public record BrokerLine(
@@ -93,7 +93,7 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
     }
 
     private static String state(Optional<BrokerStatus> answer, Optional<MemberView> member) {
-        if (member.isEmpty() || member.get().state().equals("down")) {
+        if (member.isEmpty()) {
             // Not a member: on its way in if it answers, gone if it does not.
             return answer.isPresent() ? "joining" : "gone";
         }
@@ -101,7 +101,12 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
             // Still a member, but it does not answer: the cluster has not noticed yet, or has and waits.
             return "unreachable";
         }
-        return answer.get().state().equals("leaving") ? "leaving" : member.get().state();
+        String seen = member.get().state();
+        if (seen.equals("down")) {
+            // The life that was taken down is about to be forgotten; the one that answers comes after it.
+            return "joining";
+        }
+        return answer.get().state().equals("leaving") ? "leaving" : seen;
     }
 
     public boolean allUp() {
