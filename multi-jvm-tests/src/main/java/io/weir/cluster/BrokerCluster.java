@@ -1,7 +1,6 @@
 package io.weir.cluster;
 
 import io.weir.config.Endpoint;
-import io.weir.supervisor.local.BrokerClient;
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
 import io.weir.supervisor.local.ClusterStatus;
@@ -9,6 +8,7 @@ import io.weir.supervisor.local.ClusterStatus.BrokerLine;
 import io.weir.supervisor.local.Installation;
 import io.weir.supervisor.local.LocalCluster;
 import io.weir.supervisor.local.LocalProcess;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerStatus;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -1,6 +1,7 @@
 package io.weir.supervisor.local;
 
 import io.weir.config.Endpoint;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.Readiness;
 import io.weir.supervisor.store.StoreServer;
 import io.weir.transport.MediaDriverProcess;
