@@ -25,6 +25,8 @@ public final class TokenBucket {
     public static final long NEVER = Long.MAX_VALUE;
 
     private static final long NANOS = 1_000_000_000L;
+    /** Up to this many missing micro-tokens, their billionths and ρ together fit a long. */
+    private static final long DIRECT_MISSING = (Long.MAX_VALUE - MAX_RATE_MICROS) / NANOS;
 
     private long rateMicros;
     private long burstMicros;
@@ -197,15 +199,25 @@ public final class TokenBucket {
         fill(levelMicros + rateMicros * seconds + rateMicros / NANOS * ns + billionths / NANOS);
     }
 
-    /**
-     * The smallest Δt with ρ·Δt + remainder ≥ missing·10⁹, by long division in base 1,000: missing·10⁹ itself may not
-     * fit a long, but a rest below ρ ≤ 10¹⁵ times 1,000 does.
-     */
+    /** The smallest Δt with ρ·Δt + remainder ≥ missing·10⁹. */
     private long waitNs(long costMicros, long nowNs) {
         if (costMicros > ceilingMicros || rateMicros == 0) {
             return NEVER;
         }
         long missing = costMicros - levelMicros;
+        long refillNs = missing <= DIRECT_MISSING
+                ? (missing * NANOS - remainder + rateMicros - 1) / rateMicros
+                : refillLongNs(missing);
+        // settledNs is ahead of nowNs only if time ran backwards: then refill begins when it has caught up.
+        long waitNs = settledNs - nowNs + refillNs;
+        return waitNs < 0 ? NEVER : waitNs;
+    }
+
+    /**
+     * For a missing·10⁹ that does not fit a long: long division in base 1,000, because a rest below ρ ≤ 10¹⁵ times 1,000
+     * does.
+     */
+    private long refillLongNs(long missing) {
         long quotient = missing / rateMicros;
         long rest = missing % rateMicros;
         for (int digit = 0; digit < 3; digit++) {
@@ -215,9 +227,7 @@ public final class TokenBucket {
             quotient = quotient * 1_000 + rest * 1_000 / rateMicros;
             rest = rest * 1_000 % rateMicros;
         }
-        // settledNs is ahead of nowNs only if time ran backwards: then refill begins when it has caught up.
-        long wait = settledNs - nowNs + quotient + Math.floorDiv(rest - remainder + rateMicros - 1, rateMicros);
-        return wait < 0 ? NEVER : wait;
+        return quotient + Math.floorDiv(rest - remainder + rateMicros - 1, rateMicros);
     }
 
     private static void requireNotNegative(long micros) {
