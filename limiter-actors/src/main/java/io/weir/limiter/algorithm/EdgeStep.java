@@ -73,7 +73,7 @@ public final class EdgeStep {
         return checked(
                 indicator,
                 gain,
-                halfOfLeastSupplyPerQ(indicator, supplies, demands) / Math.max(1, degree),
+                largestPrintedGain(indicator, supplies, demands) / Math.max(1, degree),
                 true,
                 "Theorem 1 (gdrl eq. 9) on a graph of degree " + degree);
     }
@@ -81,7 +81,7 @@ public final class EdgeStep {
     /** The asynchronous model of gdrl's appendix as printed, whose bound depends on where the brokers start. */
     public static EdgeStep pairwiseAsPrinted(Indicator indicator, double gain, long[] supplies, long[] demands) {
         return checked(
-                indicator, gain, halfOfLeastSupplyPerQ(indicator, supplies, demands), true, "Theorem 2 (gdrl eq. 17)");
+                indicator, gain, largestPrintedGain(indicator, supplies, demands), true, "Theorem 2 (gdrl eq. 17)");
     }
 
     private static EdgeStep checked(Indicator indicator, double gain, double bound, boolean asPrinted, String theorem) {
@@ -92,7 +92,8 @@ public final class EdgeStep {
         return new EdgeStep(indicator, gain, asPrinted, 1.0, 0L, 0.0);
     }
 
-    private static double halfOfLeastSupplyPerQ(Indicator indicator, long[] supplies, long[] demands) {
+    /** ½·min(−g_i'(M(0))): the bound of the printed pairwise step; the synchronous one divides it by the degree. */
+    public static double largestPrintedGain(Indicator indicator, long[] supplies, long[] demands) {
         double worst = Double.NEGATIVE_INFINITY;
         for (int i = 0; i < supplies.length; i++) {
             worst = Math.max(worst, indicator.q(supplies[i], demands[i]));

@@ -51,7 +51,7 @@ class GdrlPropertiesTest {
                     ? EdgeStep.synchronous(indicator, largestGain(indicator, graph.maxDegree()), graph.maxDegree())
                     : EdgeStep.synchronousAsPrinted(
                             indicator,
-                            largestPrintedGain(indicator, graph.maxDegree(), supplies, demands),
+                            EdgeStep.largestPrintedGain(indicator, supplies, demands) / graph.maxDegree(),
                             graph.maxDegree(),
                             supplies,
                             demands);
@@ -128,16 +128,6 @@ class GdrlPropertiesTest {
 
     private static double largestGain(Indicator indicator, int degree) {
         return (indicator == Indicator.SPARE_BANDWIDTH ? 0.5 : 1.0) / degree;
-    }
-
-    private static double largestPrintedGain(Indicator indicator, int degree, long[] supplies, long[] demands) {
-        double worst = most(indicator, supplies, demands);
-        return Arrays.stream(demands)
-                        .mapToDouble(demand -> indicator.supplyPerQ(worst, demand))
-                        .min()
-                        .getAsDouble()
-                / 2
-                / degree;
     }
 
     private static double least(Indicator indicator, long[] supplies, long[] demands) {
