@@ -4,6 +4,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.limiter.algorithm.EdgeStep;
 import io.weir.limiter.algorithm.FairnessIndex;
 import io.weir.limiter.algorithm.Ring;
+import io.weir.limiter.algorithm.SynchronousGdrl;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,13 +76,25 @@ public final class MembershipWorld {
     private long order;
     private long nowNs;
 
-    /** A first broker that holds the whole rate; the others join it. */
-    public MembershipWorld(
-            Settings settings, long rateMicros, BrokerId first, long demandMicros, RandomGenerator random) {
+    private MembershipWorld(Settings settings, Ring ring, RandomGenerator random) {
         this.settings = settings;
         this.random = random;
-        this.ring = Ring.of(Set.of(first));
-        start(new Broker(first, rateMicros, demandMicros));
+        this.ring = ring;
+    }
+
+    /** Brokers that start with R/N each, since nothing is known of their demand yet (Ramsden 2.2). */
+    public static MembershipWorld evenSplit(
+            Settings settings,
+            long rateMicros,
+            List<BrokerId> brokers,
+            List<Long> demandsMicros,
+            RandomGenerator random) {
+        MembershipWorld world = new MembershipWorld(settings, Ring.of(brokers), random);
+        long[] supplies = SynchronousGdrl.evenSplit(rateMicros, brokers.size());
+        for (int i = 0; i < supplies.length; i++) {
+            world.start(new Broker(brokers.get(i), supplies[i], demandsMicros.get(i)));
+        }
+        return world;
     }
 
     /** Enters with no supply (Ramsden 3.3), for the first time or after a crash. */

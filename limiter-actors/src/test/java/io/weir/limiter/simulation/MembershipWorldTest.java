@@ -21,11 +21,13 @@ class MembershipWorldTest {
         MembershipWorld.Settings settings = new MembershipWorld.Settings(
                 EdgeStep.pairwise(Indicator.FILL_RATIO, 0.5), SECOND, SECOND / 20, 3 * SECOND, inheritance);
         SplittableRandom random = new SplittableRandom(seed);
-        MembershipWorld world = new MembershipWorld(settings, RATE, broker(0), 100 * Limit.MICROS, random);
-        for (int i = 1; i < brokers; i++) {
-            world.join(broker(i), (1 + random.nextInt(300)) * Limit.MICROS);
+        List<BrokerId> ids = new ArrayList<>();
+        List<Long> demands = new ArrayList<>();
+        for (int i = 0; i < brokers; i++) {
+            ids.add(broker(i));
+            demands.add((1 + random.nextInt(300)) * Limit.MICROS);
         }
-        return world;
+        return MembershipWorld.evenSplit(settings, RATE, ids, demands, random);
     }
 
     private static BrokerId broker(int i) {

@@ -201,16 +201,16 @@ public final class GdrlStatic implements Experiment {
         return GdrlSetup.limiters(Graph.ring(N), alpha, GdrlSetup.rate(N), (i, slot) -> GdrlSetup.sorted(i, N), random);
     }
 
-    /** The mean JFI once the filter has seen ten times its memory. */
+    /** The mean JFI over thirty times the filter's memory, after ten times to settle. */
     private static double settledJain(double alpha, SplittableRandom random) {
         SlottedLimiters limiters = ring(alpha, random);
         long settled = Math.round(10 / alpha);
         double sum = 0;
-        for (long slot = 0; slot < 2 * settled; slot++) {
+        for (long slot = 0; slot < 4 * settled; slot++) {
             limiters.slot();
             sum += slot < settled ? 0 : limiters.jain();
         }
-        return sum / settled;
+        return sum / (3 * settled);
     }
 
     private static double predictedJain(double alpha) {
