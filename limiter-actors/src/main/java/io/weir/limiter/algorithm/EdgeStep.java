@@ -27,18 +27,29 @@ package io.weir.limiter.algorithm;
  * max q_i(0) for every i, which is never more than eq. 9 allows, and equal to it when q is linear.
  */
 public final class EdgeStep {
+    /** How much of β the gain takes away when edges move one by one; see {@link #accelerated}. */
+    static final double PAIRWISE_DAMPING = 1.2;
+
     private final Indicator indicator;
     private final double gain;
     private final boolean asPrinted;
+    private final double largestMomentum;
     private final double momentum;
     private final long minimumShare;
     private final double deadBand;
 
     private EdgeStep(
-            Indicator indicator, double gain, boolean asPrinted, double momentum, long minimumShare, double deadBand) {
+            Indicator indicator,
+            double gain,
+            boolean asPrinted,
+            double largestMomentum,
+            double momentum,
+            long minimumShare,
+            double deadBand) {
         this.indicator = indicator;
         this.gain = gain;
         this.asPrinted = asPrinted;
+        this.largestMomentum = largestMomentum;
         this.momentum = momentum;
         this.minimumShare = minimumShare;
         this.deadBand = deadBand;
@@ -60,11 +71,12 @@ public final class EdgeStep {
     public static EdgeStep pairwise(Indicator indicator, double gain) {
         boolean spare = indicator == Indicator.SPARE_BANDWIDTH;
         return checked(
-                indicator,
-                gain,
-                spare ? 0.5 : 1.0,
-                spare,
-                spare ? "Theorem 2 (gdrl eq. 17)" : "Theorem 2 (gdrl eq. 17, per equalising amount: 1)");
+                        indicator,
+                        gain,
+                        spare ? 0.5 : 1.0,
+                        spare,
+                        spare ? "Theorem 2 (gdrl eq. 17)" : "Theorem 2 (gdrl eq. 17, per equalising amount: 1)")
+                .movingOneByOne();
     }
 
     /** gdrl eq. 7 as printed, whose bound depends on where the brokers start. */
@@ -73,7 +85,7 @@ public final class EdgeStep {
         return checked(
                 indicator,
                 gain,
-                halfOfLeastSupplyPerQ(indicator, supplies, demands) / Math.max(1, degree),
+                largestPrintedGain(indicator, supplies, demands) / Math.max(1, degree),
                 true,
                 "Theorem 1 (gdrl eq. 9) on a graph of degree " + degree);
     }
@@ -81,7 +93,12 @@ public final class EdgeStep {
     /** The asynchronous model of gdrl's appendix as printed, whose bound depends on where the brokers start. */
     public static EdgeStep pairwiseAsPrinted(Indicator indicator, double gain, long[] supplies, long[] demands) {
         return checked(
-                indicator, gain, halfOfLeastSupplyPerQ(indicator, supplies, demands), true, "Theorem 2 (gdrl eq. 17)");
+                        indicator,
+                        gain,
+                        largestPrintedGain(indicator, supplies, demands),
+                        true,
+                        "Theorem 2 (gdrl eq. 17)")
+                .movingOneByOne();
     }
 
     private static EdgeStep checked(Indicator indicator, double gain, double bound, boolean asPrinted, String theorem) {
@@ -89,10 +106,12 @@ public final class EdgeStep {
             throw new IllegalArgumentException("gain " + gain + " is refused: " + theorem + " wants 0 < gain ≤ " + bound
                     + " for the indicator " + indicator.label());
         }
-        return new EdgeStep(indicator, gain, asPrinted, 1.0, 0L, 0.0);
+        boolean constantSpeed = !asPrinted || indicator == Indicator.SPARE_BANDWIDTH;
+        return new EdgeStep(indicator, gain, asPrinted, constantSpeed ? Math.nextDown(2.0) : 1.0, 1.0, 0L, 0.0);
     }
 
-    private static double halfOfLeastSupplyPerQ(Indicator indicator, long[] supplies, long[] demands) {
+    /** ½·min(−g_i'(M(0))): the bound of the printed pairwise step; the synchronous one divides it by the degree. */
+    public static double largestPrintedGain(Indicator indicator, long[] supplies, long[] demands) {
         double worst = Double.NEGATIVE_INFINITY;
         for (int i = 0; i < supplies.length; i++) {
             worst = Math.max(worst, indicator.q(supplies[i], demands[i]));
@@ -112,7 +131,7 @@ public final class EdgeStep {
         if (micros < 0) {
             throw new IllegalArgumentException("minimum share " + micros + " is below 0");
         }
-        return new EdgeStep(indicator, gain, asPrinted, momentum, micros, deadBand);
+        return new EdgeStep(indicator, gain, asPrinted, largestMomentum, momentum, micros, deadBand);
     }
 
     /** The minimum share that this cluster gives a topic: a hundredth of the even split, so at most 1% of the limit in all. */
@@ -125,38 +144,50 @@ public final class EdgeStep {
         if (!(part >= 0 && part < 1)) {
             throw new IllegalArgumentException("dead band " + part + " is not in [0, 1)");
         }
-        return new EdgeStep(indicator, gain, asPrinted, momentum, minimumShare, part);
+        return new EdgeStep(indicator, gain, asPrinted, largestMomentum, momentum, minimumShare, part);
+    }
+
+    private EdgeStep movingOneByOne() {
+        double largest = Math.min(largestMomentum, Math.max(1, 2 - PAIRWISE_DAMPING * partOfEqualising()));
+        return new EdgeStep(indicator, gain, asPrinted, largest, momentum, minimumShare, deadBand);
     }
 
     /**
      * Second-order diffusion (Muthukrishnan, Ghosh and Schultz, 1998): an edge goes on with β − 1 of what it moved last
-     * time and adds β times the plain step. A ring of N then needs O(N) rounds instead of O(N²). Stable for every 1 ≤ β < 2
-     * under the plain step's bound, since that keeps the step's eigenvalues in (−1, 1]; fastest at β = 2/(1 + √(1 − ρ²)),
-     * ρ the second largest eigenvalue, which this takes from the ring with even demand.
+     * time and adds β times the plain step. A synchronous ring of N then needs O(N) rounds instead of O(N²). There it is
+     * stable for every 1 ≤ β < 2 under the plain step's bound, since that keeps the step's eigenvalues in (−1, 1]; fastest at
+     * β = 2/(1 + √(1 − ρ²)), ρ the second largest eigenvalue, which this takes from the ring with even demand.
      *
      * <p>The linear scheme lets shares fall below zero. Here a move is cut to what the giver has, and the cut move is the
      * one that the edge remembers.
+     *
+     * <p>In the pairwise form β may only go to 2 − {@link #PAIRWISE_DAMPING}·p, with p the part of the equalising amount
+     * that the gain moves; beyond it a ring swings for ever. That is found by simulation, not proved.
      *
      * @param members brokers on the ring
      * @param chords distances of the further neighbours, as in {@link Graph#ring}
      */
     public EdgeStep accelerated(int members, int... chords) {
-        if (asPrinted && indicator != Indicator.SPARE_BANDWIDTH) {
-            throw new IllegalArgumentException("the printed step with the indicator " + indicator.label()
-                    + " has no constant speed to accelerate");
+        if (largestMomentum == 1) {
+            throw new IllegalArgumentException("this step cannot be accelerated: indicator " + indicator.label()
+                    + ", gain " + gain + (asPrinted ? " as printed" : " in the pairwise form"));
         }
-        double partOfEqualising = asPrinted ? 2 * gain : gain;
-        double rho = Graph.ringEigenvalue(members, partOfEqualising, chords);
-        return withMomentum(2 / (1 + Math.sqrt(1 - rho * rho)));
+        double rho = Graph.ringEigenvalue(members, partOfEqualising(), chords);
+        return withMomentum(Math.min(largestMomentum, 2 / (1 + Math.sqrt(1 - rho * rho))));
     }
 
     /** {@link #accelerated} with a β of the caller's. */
     public EdgeStep withMomentum(double beta) {
-        if (!(beta >= 1 && beta < 2)) {
-            throw new IllegalArgumentException(
-                    "momentum " + beta + " is refused: second-order diffusion wants 1 ≤ β < 2");
+        if (!(beta >= 1 && beta <= largestMomentum)) {
+            throw new IllegalArgumentException("momentum " + beta
+                    + " is refused: second-order diffusion wants it from 1 to " + largestMomentum + " for this gain");
         }
-        return new EdgeStep(indicator, gain, asPrinted, beta, minimumShare, deadBand);
+        return new EdgeStep(indicator, gain, asPrinted, largestMomentum, beta, minimumShare, deadBand);
+    }
+
+    /** Meant for steps that move a constant part: as printed, only spare bandwidth does. */
+    private double partOfEqualising() {
+        return asPrinted ? 2 * gain : gain;
     }
 
     /** What j hands to i in micro-tokens/s; negative: i to j. Never more than the giver has above its minimum. */

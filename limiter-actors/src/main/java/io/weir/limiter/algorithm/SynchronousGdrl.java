@@ -50,33 +50,35 @@ public final class SynchronousGdrl {
                     : step.toFirst(supplies[i], demands[i], supplies[j], demands[j]);
             asked[moves[e] > 0 ? j : i] += Math.abs(moves[e]);
         }
+        boolean overdrawn = false;
         for (int i = 0; i < left.length; i++) {
             left[i] = step.movable(supplies[i]);
+            overdrawn |= asked[i] > left[i];
+        }
+        if (overdrawn) {
+            cutToWhatIsHeld(supplies);
         }
         long total = 0;
         for (int e = 0; e < moves.length; e++) {
-            int i = graph.first(e);
-            int j = graph.second(e);
-            int giver = moves[e] > 0 ? j : i;
-            long amount = given(Math.abs(moves[e]), giver, supplies[giver]);
-            moves[e] = moves[e] > 0 ? amount : -amount;
-            total += amount;
-        }
-        for (int e = 0; e < moves.length; e++) {
             supplies[graph.first(e)] += moves[e];
             supplies[graph.second(e)] -= moves[e];
+            total += Math.abs(moves[e]);
         }
         moved = true;
         return total;
     }
 
-    private long given(long amount, int giver, long supply) {
-        long movable = step.movable(supply);
-        if (asked[giver] > movable) {
-            // The double only shares out; what is left bounds it exactly.
-            amount = Math.min(left[giver], (long) (amount * ((double) movable / asked[giver])));
+    private void cutToWhatIsHeld(long[] supplies) {
+        for (int e = 0; e < moves.length; e++) {
+            int giver = moves[e] > 0 ? graph.second(e) : graph.first(e);
+            long movable = step.movable(supplies[giver]);
+            if (asked[giver] > movable) {
+                // The double only shares out; what is left bounds it exactly.
+                long part = (long) (Math.abs(moves[e]) * ((double) movable / asked[giver]));
+                long given = Math.min(left[giver], part);
+                left[giver] -= given;
+                moves[e] = moves[e] > 0 ? given : -given;
+            }
         }
-        left[giver] -= amount;
-        return amount;
     }
 }

@@ -39,7 +39,7 @@ class EdgeStepTest {
         SplittableRandom random = new SplittableRandom(3);
         for (int n = 0; n < 5_000; n++) {
             long minimum = random.nextInt(3) == 0 ? random.nextLong(10 * M) : 0;
-            EdgeStep step = EdgeStep.pairwise(indicator, indicator == Indicator.SPARE_BANDWIDTH ? 0.5 : 1.0)
+            EdgeStep step = EdgeStep.synchronous(indicator, indicator == Indicator.SPARE_BANDWIDTH ? 0.5 : 1.0, 1)
                     .withMinimumShare(minimum)
                     .withMomentum(1 + random.nextDouble(0.999));
             long si = anything(random);
@@ -163,6 +163,12 @@ class EdgeStepTest {
                 .isThrownBy(() -> EdgeStep.pairwiseAsPrinted(Indicator.UTILISATION, 1, some, some)
                         .accelerated(10));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> EdgeStep.pairwise(Indicator.FILL_RATIO, 1).withMomentum(2));
+                .isThrownBy(() -> EdgeStep.pairwise(Indicator.FILL_RATIO, 1).accelerated(10));
+        assertThatIllegalArgumentException().isThrownBy(() -> EdgeStep.synchronous(Indicator.FILL_RATIO, 0.5, 2)
+                .withMomentum(2));
+        EdgeStep.pairwise(Indicator.FILL_RATIO, 0.5).withMomentum(1.4);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EdgeStep.pairwise(Indicator.FILL_RATIO, 0.5).withMomentum(1.41))
+                .withMessageContaining("1.4");
     }
 }
