@@ -5,6 +5,7 @@ import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.algorithm.Graph;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.algorithm.SupplyEdge;
 import io.weir.limiter.algorithm.TokenBucket;
 import java.util.ArrayList;
@@ -22,16 +23,6 @@ import java.util.random.RandomGenerator;
  * ({@code Transfer}) is only delayed here, since its repeats and acknowledgements are the ledger's business.
  */
 public final class LimiterWorld {
-    /** How a topic's supply is divided among its brokers. */
-    public enum Sharing {
-        /** Equal parts for ever. */
-        STATIC,
-        /** Neighbours on the ring hand each other supply. */
-        GOSSIP,
-        /** SRTM's TB adaptor in the middle. */
-        ADAPTOR
-    }
-
     /** Makes a broker's end of borrowing; a test may make a broken one. */
     @FunctionalInterface
     public interface BorrowingFactory {

@@ -5,8 +5,8 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketModel;
 import io.weir.limiter.algorithm.Graph;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.LimiterWorld.Setup;
-import io.weir.limiter.simulation.LimiterWorld.Sharing;
 import io.weir.limiter.simulation.Links;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
@@ -89,7 +89,7 @@ public final class DrlPenalty implements Experiment {
 
     @Override
     public int defaultSeeds() {
-        return 6;
+        return 8;
     }
 
     @Override
