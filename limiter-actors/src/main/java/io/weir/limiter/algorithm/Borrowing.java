@@ -14,8 +14,8 @@ import java.util.Optional;
  * within one object's life: an object lives for one incarnation and one limit version, and the caller drops what carries
  * another. Whatever lowers β calls {@link #cancel} first.
  *
- * <p><b>Policy</b>, the simplest of those that won in the simulation (experiment {@code drl-penalty}), with e = λ −
- * waiting, "free":
+ * <p><b>Policy</b>, found by simulation at SRTM's Fig. 6a load (the experiment {@code drl-penalty} measures it), with e =
+ * λ − waiting, "free":
  *
  * <ul>
  *   <li><i>Whom and when</i>: whoever hears of another remembers its e and lets it grow by the own ρ, up to β. The peer

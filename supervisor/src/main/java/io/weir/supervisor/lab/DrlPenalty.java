@@ -390,7 +390,7 @@ public final class DrlPenalty implements Experiment {
         boolean precise = !Double.isNaN(noise) && noise < modelMs / 2;
         return new Finding(
                 text("The static split at k = %d costs what Eq. 1's queue says", k),
-                text("%.3f ms", modelMs),
+                text("%.3f ms, at most two half widths off: one would fail by chance in one run of twenty", modelMs),
                 text("%.3f ± %.3f ms", mean, noise),
                 precise && Math.abs(mean - modelMs) <= 2 * noise);
     }
