@@ -225,6 +225,6 @@ public final class EdgeStep {
         } else if (supplyJ < minimumShare) {
             move = Math.min(move, -Math.min(minimumShare - supplyJ, movable(supplyI)));
         }
-        return move > 0 ? Math.min(move, movable(supplyJ)) : Math.max(move, -movable(supplyI));
+        return Math.max(-movable(supplyI), Math.min(move, movable(supplyJ)));
     }
 }
