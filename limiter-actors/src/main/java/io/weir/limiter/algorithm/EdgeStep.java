@@ -67,7 +67,10 @@ public final class EdgeStep {
                         + " on a graph of degree " + degree);
     }
 
-    /** For the asynchronous form, in which one edge moves at a time. */
+    /**
+     * For the asynchronous form, in which one edge moves at a time. A broker that decides about several edges from the same
+     * supply, or while a move of its is still under way, is nearer to the synchronous form: keep to that one's bound.
+     */
     public static EdgeStep pairwise(Indicator indicator, double gain) {
         boolean spare = indicator == Indicator.SPARE_BANDWIDTH;
         return checked(
