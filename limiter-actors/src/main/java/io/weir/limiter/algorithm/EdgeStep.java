@@ -67,7 +67,10 @@ public final class EdgeStep {
                         + " on a graph of degree " + degree);
     }
 
-    /** For the asynchronous form, in which one edge moves at a time. */
+    /**
+     * For the asynchronous form, in which one edge moves at a time. A broker that decides about several edges from the same
+     * supply, or while a move of its is still under way, is nearer to the synchronous form: keep to that one's bound.
+     */
     public static EdgeStep pairwise(Indicator indicator, double gain) {
         boolean spare = indicator == Indicator.SPARE_BANDWIDTH;
         return checked(
@@ -225,6 +228,6 @@ public final class EdgeStep {
         } else if (supplyJ < minimumShare) {
             move = Math.min(move, -Math.min(minimumShare - supplyJ, movable(supplyI)));
         }
-        return move > 0 ? Math.min(move, movable(supplyJ)) : Math.max(move, -movable(supplyI));
+        return Math.max(-movable(supplyI), Math.min(move, movable(supplyJ)));
     }
 }

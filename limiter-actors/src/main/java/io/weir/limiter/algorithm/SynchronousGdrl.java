@@ -48,7 +48,8 @@ public final class SynchronousGdrl {
             moves[e] = moved
                     ? step.toFirst(supplies[i], demands[i], supplies[j], demands[j], moves[e])
                     : step.toFirst(supplies[i], demands[i], supplies[j], demands[j]);
-            asked[moves[e] > 0 ? j : i] += Math.abs(moves[e]);
+            asked[i] += Math.max(0, -moves[e]);
+            asked[j] += Math.max(0, moves[e]);
         }
         boolean overdrawn = false;
         for (int i = 0; i < left.length; i++) {
