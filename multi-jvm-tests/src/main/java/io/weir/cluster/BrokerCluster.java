@@ -112,7 +112,7 @@ public final class BrokerCluster implements AutoCloseable {
 
     /** kill -9, and wait until the process is gone. */
     public void kill(String name) {
-        process(name).kill().join();
+        process(name).kill();
     }
 
     /** SIGSTOP: the process stands still, with all its threads, sockets and clocks read late. */
