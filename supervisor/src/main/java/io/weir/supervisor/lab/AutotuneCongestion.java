@@ -1,10 +1,10 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.PublisherTrials.MS;
 import static io.weir.supervisor.lab.PublisherTrials.SECOND;
 import static io.weir.supervisor.lab.PublisherTrials.estimate;
 import static io.weir.supervisor.lab.PublisherTrials.mean;
-import static io.weir.supervisor.lab.PublisherTrials.text;
 
 import io.weir.limiter.simulation.Sample;
 import io.weir.supervisor.lab.LabReport.Axis;

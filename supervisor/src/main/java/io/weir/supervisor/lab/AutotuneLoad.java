@@ -1,11 +1,11 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.PublisherTrials.DRAIN_NS;
 import static io.weir.supervisor.lab.PublisherTrials.SECOND;
 import static io.weir.supervisor.lab.PublisherTrials.estimate;
 import static io.weir.supervisor.lab.PublisherTrials.mean;
 import static io.weir.supervisor.lab.PublisherTrials.overSeeds;
-import static io.weir.supervisor.lab.PublisherTrials.text;
 
 import io.weir.supervisor.lab.LabReport.Axis;
 import io.weir.supervisor.lab.LabReport.Chart;
@@ -194,11 +194,12 @@ public final class AutotuneLoad implements Experiment {
 
         double[] over = overBest(tuned, fixed, best);
         findings.add(new Finding(
-                "Tuning finds an N that optimises latency",
-                "paper: optimal. Here: within 35% of the best fixed N, which knows the load and polls every 50 ms, while "
-                        + "a tuned poll lasts 1.2 T_mpt, up to 200 ms, and a batch that misses one waits for the next",
+                "The paper says that tuning optimises latency; ours: it does not, it comes near without knowing the load",
+                "worse than the best fixed N, which knows the load and polls every 50 ms, but within 35% of it: a tuned "
+                        + "poll lasts 1.2 T_mpt, up to 200 ms, and a batch that misses one waits for the next",
                 percentages(over),
-                Arrays.stream(over).max().orElseThrow() < 0.35));
+                Arrays.stream(over).min().orElseThrow() > 0
+                        && Arrays.stream(over).max().orElseThrow() < 0.35));
 
         double[] atOnce = overBest(
                 Arrays.stream(latencies[AT_ONCE])

@@ -1,9 +1,9 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.PublisherTrials.DRAIN_NS;
 import static io.weir.supervisor.lab.PublisherTrials.SECOND;
 import static io.weir.supervisor.lab.PublisherTrials.estimate;
-import static io.weir.supervisor.lab.PublisherTrials.text;
 
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.TraceCsv;

@@ -1,5 +1,6 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.config.value.Limit;
@@ -17,7 +18,6 @@ import io.weir.supervisor.lab.LabReport.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
@@ -243,9 +243,5 @@ public final class CorrelatedBursts implements Experiment {
                         "99th percentile below a tenth of the static split's",
                         borrowed.toString(),
                         borrowingHelps));
-    }
-
-    private static String text(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.config.value.Limit;
@@ -18,7 +19,6 @@ import io.weir.supervisor.lab.LabReport.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 
@@ -404,9 +404,5 @@ public final class DrlPenalty implements Experiment {
                 "both below a thousandth of the static split's 99th percentile",
                 text("static %.0f ms, adaptor %.3f ms, gossip %.3f ms", fixedMs, adaptorMs, gossipMs),
                 Math.max(adaptorMs, gossipMs) < fixedMs / 1_000);
-    }
-
-    private static String text(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.config.value.Limit;
@@ -16,7 +17,6 @@ import io.weir.supervisor.lab.LabReport.Table;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 
@@ -199,9 +199,5 @@ public final class DrlTradeoff implements Experiment {
             best = latencies[i] < latencies[best] ? i : best;
         }
         return best + 1;
-    }
-
-    private static String text(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
     }
 }

@@ -208,7 +208,7 @@ public final class GdrlDynamic implements Experiment {
             Finding stabilises = new Finding(
                     "GDRL stabilises after the transients of an abrupt and of a slow change (Fig. 6)",
                     "JFI falls below 0.2 at the abrupt change, and is above 0.95 at the end of every constant segment",
-                    LabText.of(
+                    LabReport.text(
                             "falls to %.3f; at the ends %.3f, %.3f, %.3f",
                             dip, settled[0].mean(), settled[1].mean(), settled[3].mean()),
                     dip < 0.2 && least >= 0.95);
@@ -216,14 +216,14 @@ public final class GdrlDynamic implements Experiment {
             double lagging = laggingJain();
             Finding gentle = new Finding(
                     "a slow change disturbs less than an abrupt one; during it q_i is off by the filter's lag, λ'/α (ours)",
-                    LabText.of("JFI stays above the abrupt change's and settles at %.2f, ±0.1", lagging),
-                    LabText.of("least %.3f against %.3f, settles at %.3f", slow, dip, settled[2].mean()),
+                    LabReport.text("JFI stays above the abrupt change's and settles at %.2f, ±0.1", lagging),
+                    LabReport.text("least %.3f against %.3f, settles at %.3f", slow, dip, settled[2].mean()),
                     slow > 2 * dip && Math.abs(settled[2].mean() - lagging) < 0.1);
             double alone = filterRecovery();
             Finding filter = new Finding(
                     "the recovery from the abrupt change is the filter's: the ring of ten adds little to it (ours)",
-                    LabText.of("JFI 0.9 after %.0f slots for the filter alone, without noise; ±15%%", alone),
-                    LabText.of("%.0f ± %.0f slots", recovery.mean(), recovery.halfWidth95()),
+                    LabReport.text("JFI 0.9 after %.0f slots for the filter alone, without noise; ±15%%", alone),
+                    LabReport.text("%.0f ± %.0f slots", recovery.mean(), recovery.halfWidth95()),
                     Math.abs(recovery.mean() - alone) < 0.15 * alone);
             return List.of(stabilises, gentle, filter);
         }
@@ -357,7 +357,7 @@ public final class GdrlDynamic implements Experiment {
             hardest = Math.max(hardest, Math.max(surge.peak[2].max(), surge.peak[3].max()));
             leastDrop = Math.min(leastDrop, surge.peak[0].mean());
             leastShare = Math.min(leastShare, surge.peak[1].mean());
-            drops.append(LabText.of(
+            drops.append(LabReport.text(
                     "%sN = %d: %.1f%%", drops.isEmpty() ? "" : ", ", surge.limiters, 100 * (surge.mean[0].mean() - 1)));
         }
         double firstExcess = surges[0].mean[0].mean() - 1;
@@ -365,7 +365,7 @@ public final class GdrlDynamic implements Experiment {
                 new Finding(
                         "FPS and GRD estimate locally and let the aggregate exceed C for a while; GDRL passes supply and never does",
                         "peaks above C for GRD and FPS at every N, at most C for GDRL",
-                        LabText.of(
+                        LabReport.text(
                                 "least peaks: GRD %.3f C, FPS %.4f C; largest GDRL peak %.6f C",
                                 leastDrop, leastShare, hardest),
                         leastDrop > 1.01 && leastShare > 1 && hardest <= 1 + ROUNDING),

@@ -236,7 +236,7 @@ public final class GdrlScale implements Experiment {
                 leastJain = Math.min(leastJain, last[s][d].mean());
             }
         }
-        String slots = LabText.of(
+        String slots = LabReport.text(
                 "d = 2 against 8: %.0f and %.0f, %.0f and %.0f, %.0f and %.0f slots",
                 slotsToFair[0][0].mean(),
                 slotsToFair[0][2].mean(),
@@ -248,19 +248,19 @@ public final class GdrlScale implements Experiment {
                 new Finding(
                         "GDRL converges to the steady state (Fig. 7); the ring of 1,000 is not there after 10,000 slots, see below",
                         "the other eight cases: JFI above 0.94 at the end, where the filter's noise leaves 0.97",
-                        LabText.of("least %.3f", leastJain),
+                        LabReport.text("least %.3f", leastJain),
                         leastJain > 0.94),
                 new Finding("convergence is slowest for d = 2", "at every N, within 2% of noise", slots, slowestAtTwo),
                 new Finding(
                         "low d is (almost) as fast as large d: N = 10 and 100",
                         "slots to JFI 0.9 for d = 2 within 20% of those for d = 8",
-                        LabText.of("ratios %.2f and %.2f", slowdown[0], slowdown[1]),
+                        LabReport.text("ratios %.2f and %.2f", slowdown[0], slowdown[1]),
                         slowdown[0] < 1.2 && slowdown[1] < 1.2),
                 new Finding(
                         "the paper says so of N = 1,000 too; ours: there the ring is clearly slower, as the time it needs to spread"
                                 + " exceeds the filter's memory",
                         "at least 1.4 times the slots of d = 8, and a lower JFI at the end",
-                        LabText.of(
+                        LabReport.text(
                                 "%.1f times (a run ends after %d slots), JFI %.3f against %.3f",
                                 slowdown[2], SLOTS, last[2][0].mean(), last[2][2].mean()),
                         slowdown[2] > 1.4 && last[2][0].mean() < last[2][2].mean()),
@@ -268,7 +268,7 @@ public final class GdrlScale implements Experiment {
                         "why the degree seems not to matter (open in the paper; ours): the filter's 1/α = 1,000 slots hide the"
                                 + " rounds of the graph",
                         "with the demand known a ring of 100 needs thousands of rounds, one with chords tens",
-                        LabText.of("%s against %d", text(rounds[1][0]), rounds[1][4]),
+                        LabReport.text("%s against %d", text(rounds[1][0]), rounds[1][4]),
                         rounds[1][0] > 1_000 && rounds[1][4] < 100),
                 new Finding(
                         "plain diffusion on a ring takes O(N²) rounds: 38, 3,842 and more than 200,000 for N = 10, 100, 1,000",

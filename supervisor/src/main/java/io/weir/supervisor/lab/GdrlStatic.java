@@ -173,10 +173,10 @@ public final class GdrlStatic implements Experiment {
             }
             return new Finding(
                     "the q_i converge to (approximately) the same value (Fig. 3)",
-                    LabText.of(
+                    LabReport.text(
                             "all at (Λ − C)/N = %.3f, within a fifth of it; they start up to %.2f away",
                             GdrlSetup.Q_STAR, GdrlSetup.sorted(N - 1, N) - 0.5),
-                    LabText.of("at most %.4f away after %d slots", furthest, SLOTS / 2),
+                    LabReport.text("at most %.4f away after %d slots", furthest, SLOTS / 2),
                     furthest < Math.abs(GdrlSetup.Q_STAR) / 5);
         }
 
@@ -184,7 +184,7 @@ public final class GdrlStatic implements Experiment {
             return new Finding(
                     "JFI(q) converges to the region very close to 1 (Fig. 4)",
                     "at least 0.95 in the second half, from below 0.1 at the start",
-                    LabText.of("%.4f, from %.3f at the start", settledJain.mean(), jain.at(0)),
+                    LabReport.text("%.4f, from %.3f at the start", settledJain.mean(), jain.at(0)),
                     settledJain.mean() >= 0.95 && jain.at(0) < 0.1);
         }
 
@@ -192,7 +192,7 @@ public final class GdrlStatic implements Experiment {
             return new Finding(
                     "the capacity constraint ΣC_i = C holds at all t (Lemma 1)",
                     "to the last micro-token in every slot of every run, and no C_i below 0",
-                    LabText.of("%d slots off, least C_i %.4f", slotsOffTheTotal, leastSupply),
+                    LabReport.text("%d slots off, least C_i %.4f", slotsOffTheTotal, leastSupply),
                     slotsOffTheTotal == 0 && leastSupply >= 0);
         }
     }
@@ -236,11 +236,11 @@ public final class GdrlStatic implements Experiment {
             double predicted = 1 - predictedJain(ALPHAS[a]);
             holds &= Math.abs(offset - predicted) < 0.3 * predicted;
             holds &= a == 0 || offset < (1 - jains[a - 1].mean()) / 3;
-            offsets.append(LabText.of("%s%.4f", a == 0 ? "" : ", ", offset));
+            offsets.append(LabReport.text("%s%.4f", a == 0 ? "" : ", ", offset));
         }
         return new Finding(
                 "the offset of JFI from 1 is the estimate's noise and can be made arbitrarily small by a small alpha",
-                LabText.of(
+                LabReport.text(
                         "for alpha 0.01, 0.001, 0.0001: %.4f, %.4f, %.4f (from the filter's variance, ±30%%)",
                         1 - predictedJain(ALPHAS[0]), 1 - predictedJain(ALPHAS[1]), 1 - predictedJain(ALPHAS[2])),
                 offsets.toString(),
@@ -329,7 +329,7 @@ public final class GdrlStatic implements Experiment {
         return new Finding(
                 "GDRL solves the problem for every indicator that is falling and convex (Theorem 1; pairwise: Theorem 2)",
                 "all five indicators converge in both forms, within 1,000 rounds",
-                LabText.of("slowest %d rounds synchronous, %.0f pairwise", slowest, slowestPairwise),
+                LabReport.text("slowest %d rounds synchronous, %.0f pairwise", slowest, slowestPairwise),
                 slowest < 1_000 && slowestPairwise < 1_000);
     }
 }

@@ -7,7 +7,6 @@ import io.weir.transport.simulation.PublisherModel;
 import io.weir.transport.simulation.PublisherRun;
 import io.weir.transport.simulation.PublisherSimulation;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.function.LongToDoubleFunction;
 
 /** What the experiments on the auto-tuned publisher share: its policies, and means over seeds. */
@@ -65,9 +64,5 @@ final class PublisherTrials {
 
     static double mean(double[] values) {
         return Arrays.stream(values).average().orElse(Double.NaN);
-    }
-
-    static String text(String format, Object... args) {
-        return String.format(Locale.ROOT, format, args);
     }
 }

@@ -288,39 +288,42 @@ public final class RamsdenMembership implements Experiment {
                 new Finding(
                         "supply is passed around, so the aggregate never exceeds R (1.3), whatever the membership does",
                         "every unit accounted for in every second, and never more than R usable",
-                        LabText.of("%d s unaccounted for, most usable %.6f R", exact.secondsUnaccounted, mostUsable),
+                        LabReport.text(
+                                "%d s unaccounted for, most usable %.6f R", exact.secondsUnaccounted, mostUsable),
                         exact.secondsUnaccounted == 0 && mostUsable <= 1),
                 new Finding(
                         "repeating the two steps achieves convergence (2.3), after every event again",
                         "JFI(S/D) 0.99 and staying there within 100 rounds of each event but the split itself",
-                        LabText.of("slowest of all runs: %.0f rounds", slowest),
+                        LabReport.text("slowest of all runs: %.0f rounds", slowest),
                         slowest < 100),
                 new Finding(
                         "a new broker enters with no supply and is passed its part by its demand (3.3)",
                         "within 2% of R·D_i/ΣD before the next event",
-                        LabText.of("%.4f ± %.4f of it", exact.newcomersPart.mean(), exact.newcomersPart.halfWidth95()),
+                        LabReport.text(
+                                "%.4f ± %.4f of it", exact.newcomersPart.mean(), exact.newcomersPart.halfWidth95()),
                         Math.abs(exact.newcomersPart.mean() - 1) < 0.02),
                 new Finding(
                         "a failed broker's supply is inherited by its best buddy (3.2)",
                         "usable falls by its share until the buddy steps in, then is R again",
-                        LabText.of(
+                        LabReport.text(
                                 "falls to %.3f R, at the end %.4f R",
                                 failed.leastUsable.mean(), failed.endUsable.mean()),
                         failed.leastUsable.mean() < 0.97 && failed.endUsable.mean() > 0.999),
                 new Finding(
                         "when it comes back, it is passed supply by its demand (3.2)",
                         "within 2% of R·D_i/ΣD before the next event",
-                        LabText.of("%.4f ± %.4f of it", exact.returnersPart.mean(), exact.returnersPart.halfWidth95()),
+                        LabReport.text(
+                                "%.4f ± %.4f of it", exact.returnersPart.mean(), exact.returnersPart.halfWidth95()),
                         Math.abs(exact.returnersPart.mean() - 1) < 0.02),
                 new Finding(
                         "in a netsplit no action is taken and brokers go on with their neighbours (3.1)",
                         "each side keeps what it held, to what was under way (1% of R)",
-                        LabText.of("changed by %.5f ± %.5f R", exact.sideKept.mean(), exact.sideKept.halfWidth95()),
+                        LabReport.text("changed by %.5f ± %.5f R", exact.sideKept.mean(), exact.sideKept.halfWidth95()),
                         Math.abs(exact.sideKept.mean()) < 0.01),
                 new Finding(
                         "ours: what a buddy was told last (gdrl IV) is not what a failed broker held; supply is lost or made",
                         "off by more than 0.5% of R as told, by nothing when exact",
-                        LabText.of(
+                        LabReport.text(
                                 "%.4f ± %.4f R as told, %.1f R exact",
                                 asTold.inheritanceError.mean(),
                                 asTold.inheritanceError.halfWidth95(),
@@ -330,7 +333,7 @@ public final class RamsdenMembership implements Experiment {
                         "ours: a buddy that sees only silence cannot tell a cut from a failure; inheriting then counts supply twice,"
                                 + " for good",
                         "more than 1.05 R usable in the split and after it",
-                        LabText.of(
+                        LabReport.text(
                                 "%.3f R in the split, %.3f R after it",
                                 split.endUsable.mean(), healed.endUsable.mean()),
                         split.endUsable.mean() > 1.05 && healed.endUsable.mean() > 1.05));

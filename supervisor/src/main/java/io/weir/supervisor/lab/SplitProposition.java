@@ -1,5 +1,7 @@
 package io.weir.supervisor.lab;
 
+import static io.weir.supervisor.lab.LabReport.text;
+
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketModel;
 import io.weir.limiter.algorithm.TokenBucket;
@@ -17,7 +19,6 @@ import io.weir.supervisor.lab.LabReport.Table;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.SplittableRandom;
 
@@ -207,7 +208,7 @@ public final class SplitProposition implements Experiment {
             }
         });
         return new Table(
-                say("Access delay in k even shares of r = 1000 msg/s, b = 24 at load %.1f", LOAD),
+                text("Access delay in k even shares of r = 1000 msg/s, b = 24 at load %.1f", LOAD),
                 List.of("arrivals", "k", "mean delay [ms]", "delayed [%]", "left earlier than with k = 1 [%]"),
                 rows);
     }
@@ -255,7 +256,7 @@ public final class SplitProposition implements Experiment {
         for (int k : new int[] {2, 3, 6}) {
             double factor = poisson[k].meanDelayMs.mean() / poisson[1].meanDelayMs.mean();
             holds &= factor >= k;
-            measured.append(say("%s%.1f-fold at k = %d", measured.isEmpty() ? "" : ", ", factor, k));
+            measured.append(text("%s%.1f-fold at k = %d", measured.isEmpty() ? "" : ", ", factor, k));
         }
         return new Finding(
                 "Poisson: splitting k ways raises the access delay at least k-fold (section 2.1)",
@@ -270,7 +271,7 @@ public final class SplitProposition implements Experiment {
         return new Finding(
                 "Synchronised publishers spread over the shares: the odds of a delay are mostly unchanged (section 2.1)",
                 "P(U_2 > b/2 − 1) ≈ P(U > b − 1): within 10% at k = 2, while for Poisson it grows",
-                say("%.2f times the odds; Poisson %.2f times", batches, poisson),
+                text("%.2f times the odds; Poisson %.2f times", batches, poisson),
                 Math.abs(batches - 1) < 0.1 && poisson > 1.1);
     }
 
@@ -291,7 +292,7 @@ public final class SplitProposition implements Experiment {
             double noise = 2 * modelDelays[m].halfWidth95() / simulated;
             fits &= Math.abs(exactOff) <= noise;
             nearer &= m > 0 || Math.abs(exactOff) < Math.abs(eq1Off);
-            measured.append(say(
+            measured.append(text(
                     "%sload %.1f, b = %.0f: exact %+.1f%%, Eq. 1 %+.1f%%, noise ±%.1f%%",
                     measured.isEmpty() ? "off the simulation by, at " : "; ",
                     MODELS[m][0],
@@ -313,9 +314,5 @@ public final class SplitProposition implements Experiment {
 
     private static Estimate estimate(Sample sample, double unit) {
         return new Estimate(sample.mean() * unit, sample.halfWidth95() * unit);
-    }
-
-    private static String say(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
     }
 }
