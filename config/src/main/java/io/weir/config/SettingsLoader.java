@@ -49,7 +49,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                     .resolve();
             WeirSettings settings = read(layered);
             return new SettingsLoader(
-                    settings, derived(settings).withFallback(layered).resolve());
+                    settings, derived(settings).withFallback(layered));
         } catch (ConfigException e) {
             throw new SettingsException("settings can't be read: " + e.getMessage());
         }
