@@ -51,8 +51,9 @@ final class StoreSchema {
     }
 
     private static int recordedVersion(Connection connection) throws SQLException {
-        try (ResultSet tables =
-                connection.getMetaData().getTables(null, null, "%", new String[] {"TABLE", "BASE TABLE"})) {
+        try (ResultSet tables = connection
+                .getMetaData()
+                .getTables(null, connection.getSchema(), "%", new String[] {"TABLE", "BASE TABLE"})) {
             boolean found = false;
             while (tables.next()) {
                 found |= tables.getString("TABLE_NAME").equalsIgnoreCase("weir_schema");
@@ -90,7 +91,10 @@ final class StoreSchema {
         connection.commit();
     }
 
-    /** Akka Persistence JDBC ships its tables as a script; one of its indexes lacks the words that let it run twice. */
+    /**
+     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's own is meant;
+     * some of its indexes lack the words that let it run twice; and some are made concurrently, which a transaction can't do.
+     */
     private static List<String> persistenceTables(StoreKind kind) {
         String resource =
                 kind == StoreKind.H2 ? "schema/h2/h2-create-schema.sql" : "schema/postgres/postgres-create-schema.sql";
@@ -103,7 +107,10 @@ final class StoreSchema {
             for (String sql : script.split(";")) {
                 if (!sql.isBlank()) {
                     statements.add(sql.strip()
-                            .replaceFirst("^CREATE (UNIQUE )?INDEX (?!IF)", "CREATE $1INDEX IF NOT EXISTS "));
+                            .replace(" public.", " ")
+                            .replaceFirst(
+                                    "^CREATE (UNIQUE )?INDEX (CONCURRENTLY )?(IF NOT EXISTS )?",
+                                    "CREATE $1INDEX IF NOT EXISTS "));
                 }
             }
             return statements;
