@@ -73,11 +73,14 @@ final class Founding {
         if (last.isEmpty() || !view.up()) {
             return false;
         }
-        String founder = last.get().broker().value();
-        if (view.members().stream().anyMatch(member -> member.id().equals(founder))) {
-            ownNumber = Math.max(ownNumber, last.get().number());
+        BrokerRegistry.Founding claim = last.get();
+        // Not an earlier life of the founder: that one may still be listed here while it has founded the other cluster.
+        if (view.members().stream()
+                .anyMatch(member ->
+                        member.id().equals(claim.broker().value()) && member.incarnation() >= claim.incarnation())) {
+            ownNumber = Math.max(ownNumber, claim.number());
         }
-        return last.get().number() > ownNumber
+        return claim.number() > ownNumber
                 && view.members().size() < settings.cluster().requiredContactPoints();
     }
 
