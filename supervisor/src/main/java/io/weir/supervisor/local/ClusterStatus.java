@@ -101,6 +101,11 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
             // Still a member, but it does not answer: the cluster has not noticed yet, or has and waits.
             return "unreachable";
         }
+        if (answer.get().incarnation() != member.get().incarnation()) {
+            // The member is an earlier life, whose end the cluster has not noticed; the one that answers must wait for
+            // that.
+            return "joining";
+        }
         return answer.get().state().equals("leaving") ? "leaving" : member.get().state();
     }
 
