@@ -30,10 +30,12 @@ import java.util.concurrent.Future;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+@Timeout(120)
 class BrokerRegistryTest {
     private static final int RACERS = 4;
     /** Far above the time-outs that are set: only a caller that waits for ever gets here. */
@@ -255,8 +257,8 @@ class BrokerRegistryTest {
 
     /** A busy build machine may make a statement wait: that is not what these tests are about. */
     private static WeirSettings patient(Map<String, String> environment) {
-        environment.put("WEIR_STORE_START_TIMEOUT", "120s");
-        environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "60s");
+        environment.put("WEIR_STORE_START_TIMEOUT", "30s");
+        environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "30s");
         return SettingsLoader.load(Optional.empty(), environment).settings();
     }
 
