@@ -1,12 +1,12 @@
 package io.weir.supervisor.cli;
 
 import io.weir.config.Endpoint;
-import io.weir.supervisor.local.BrokerClient;
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.local.LastCluster;
 import io.weir.supervisor.local.LocalProcess;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerStatus;
 import java.nio.file.Path;
 import java.util.List;

@@ -2,8 +2,8 @@ package io.weir.supervisor.cli;
 
 import io.weir.config.Endpoint;
 import io.weir.config.SettingsLoader;
-import io.weir.supervisor.local.BrokerClient;
 import io.weir.supervisor.local.ClusterStatus;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerProcess;
 import io.weir.supervisor.node.Readiness;
 import io.weir.supervisor.store.StoreServer;

@@ -1,6 +1,7 @@
 package io.weir.supervisor.lab;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * What an experiment found: tables for the eye and for CSV, charts with the paper's axes, and findings that each hold
@@ -34,6 +35,11 @@ public record LabReport(List<Table> tables, List<Chart> charts, List<Finding> fi
 
     /** A claim of the paper (or of ours), what it says, what came out, and whether that agrees. */
     public record Finding(String claim, String expected, String measured, boolean holds) {}
+
+    /** Numbers in words, the same whatever the machine's locale. */
+    static String text(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
 
     public boolean holds() {
         return findings.stream().allMatch(Finding::holds);

@@ -1,6 +1,7 @@
 package io.weir.supervisor.local;
 
 import io.weir.config.Endpoint;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerStatus;
 import io.weir.supervisor.node.NodeView.MemberView;
 import java.util.ArrayList;
@@ -21,7 +22,7 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
     /**
      * One broker.
      *
-     * @param state up, joining, leaving, unreachable (a member that is not heard of) or gone (not a member)
+     * @param state up, joining, leaving, unreachable (a member that does not answer) or gone (not a member)
      * @param uptimeMillis null where the broker does not answer, as the two after it
      */
     public record BrokerLine(
@@ -93,7 +94,7 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
     }
 
     private static String state(Optional<BrokerStatus> answer, Optional<MemberView> member) {
-        if (member.isEmpty() || member.get().state().equals("down")) {
+        if (member.isEmpty()) {
             // Not a member: on its way in if it answers, gone if it does not.
             return answer.isPresent() ? "joining" : "gone";
         }
@@ -101,12 +102,12 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
             // Still a member, but it does not answer: the cluster has not noticed yet, or has and waits.
             return "unreachable";
         }
-        if (answer.get().incarnation() != member.get().incarnation()) {
-            // The member is an earlier life, whose end the cluster has not noticed; the one that answers must wait for
-            // that.
+        String seen = member.get().state();
+        if (seen.equals("down") || answer.get().incarnation() != member.get().incarnation()) {
+            // The member is an earlier life, taken down or not yet missed; the one that answers comes after it.
             return "joining";
         }
-        return answer.get().state().equals("leaving") ? "leaving" : member.get().state();
+        return answer.get().state().equals("leaving") ? "leaving" : seen;
     }
 
     public boolean allUp() {

@@ -1,6 +1,7 @@
 package io.weir.supervisor.local;
 
 import io.weir.config.Endpoint;
+import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.Readiness;
 import io.weir.supervisor.store.StoreServer;
 import io.weir.transport.MediaDriverProcess;
@@ -17,10 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
@@ -337,22 +335,15 @@ public final class LocalCluster {
                 .flatMap(name -> state.process(name).stream())
                 .filter(LocalProcess::isAlive)
                 .toList();
-        CompletableFuture<?>[] ends = running.stream()
-                .map(process ->
-                        process.terminate().thenRun(() -> progress.say(String.format("%-12s stopped", process.name()))))
-                .toArray(CompletableFuture[]::new);
-        try {
-            CompletableFuture.allOf(ends).get(STOP_WITHIN_MS, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
-            running.stream().filter(LocalProcess::isAlive).forEach(process -> {
+        running.forEach(LocalProcess::terminate);
+        for (LocalProcess process : running) {
+            if (process.awaitExit(STOP_WITHIN_MS)) {
+                progress.say(String.format("%-12s stopped", process.name()));
+            } else {
                 progress.say(String.format(
                         "%-12s did not stop within %d s: killed", process.name(), STOP_WITHIN_MS / 1_000));
-                process.kill().join();
-            });
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("a process could not be watched", e);
+                process.kill();
+            }
         }
     }
 

@@ -1,9 +1,12 @@
 package io.weir.supervisor.local;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A process that was started for a cluster, so that a later command finds it again. Operating systems reuse process ids; the time
@@ -13,6 +16,9 @@ public record LocalProcess(String name, long pid, long startedAtMs) {
     // Linux derives start times from ticks of 10 ms and an estimated boot time.
     private static final long TOLERANCE_MS = 2_000;
 
+    private static final long KILL_WITHIN_MS = 10_000;
+    private static final long POLL_MS = 10;
+
     static LocalProcess of(String name, ProcessHandle handle) {
         long startedAtMs =
                 handle.info().startInstant().map(Instant::toEpochMilli).orElse(0L);
@@ -20,10 +26,23 @@ public record LocalProcess(String name, long pid, long startedAtMs) {
     }
 
     private Optional<ProcessHandle> handle() {
-        return ProcessHandle.of(pid).filter(ProcessHandle::isAlive).filter(found -> found.info()
-                .startInstant()
-                .map(at -> Math.abs(at.toEpochMilli() - startedAtMs) <= TOLERANCE_MS)
-                .orElse(startedAtMs == 0));
+        return ProcessHandle.of(pid)
+                .filter(ProcessHandle::isAlive)
+                .filter(found -> !isZombie())
+                .filter(found -> found.info()
+                        .startInstant()
+                        .map(at -> Math.abs(at.toEpochMilli() - startedAtMs) <= TOLERANCE_MS)
+                        .orElse(startedAtMs == 0));
+    }
+
+    /** Ended, but not yet noticed by its parent: under a container's init that can take seconds. Linux tells; elsewhere it counts as alive. */
+    private boolean isZombie() {
+        try {
+            String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
+            return stat.startsWith("Z", stat.lastIndexOf(')') + 2);
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     @JsonIgnore
@@ -31,21 +50,31 @@ public record LocalProcess(String name, long pid, long startedAtMs) {
         return handle().isPresent();
     }
 
-    /** Asks it to end (SIGTERM); completes when it has. */
-    CompletableFuture<Void> terminate() {
-        return end(ProcessHandle::destroy);
+    /** Asks it to end (SIGTERM). */
+    void terminate() {
+        handle().ifPresent(ProcessHandle::destroy);
     }
 
-    /** Ends it at once (SIGKILL); completes when it has ended. */
-    public CompletableFuture<Void> kill() {
-        return end(ProcessHandle::destroyForcibly);
+    /** Ends it at once (SIGKILL), and waits until it has ended. */
+    public void kill() {
+        handle().ifPresent(ProcessHandle::destroyForcibly);
+        awaitExit(KILL_WITHIN_MS);
     }
 
-    private CompletableFuture<Void> end(java.util.function.Predicate<ProcessHandle> how) {
-        return handle().map(found -> {
-                    how.test(found);
-                    return found.onExit().thenApply(gone -> (Void) null);
-                })
-                .orElseGet(() -> CompletableFuture.completedFuture(null));
+    /** Whether it has ended in time. */
+    boolean awaitExit(long withinMs) {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(withinMs);
+        while (isAlive()) {
+            if (System.nanoTime() - deadlineNs > 0) {
+                return false;
+            }
+            try {
+                TimeUnit.MILLISECONDS.sleep(POLL_MS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+        }
+        return true;
     }
 }

@@ -48,7 +48,6 @@ public final class BrokerProcess implements AutoCloseable {
     private volatile boolean recovered;
     private volatile long rejoins;
     private volatile BrokerNode node;
-    private volatile Founding founding;
 
     private BrokerProcess(SettingsLoader loaded) {
         this.loaded = loaded;
@@ -103,7 +102,6 @@ public final class BrokerProcess implements AutoCloseable {
         long incarnation;
         try {
             incarnation = registry.nextIncarnation(settings);
-            founding = new Founding(registry, settings, incarnation);
         } catch (StoreException e) {
             if (first) {
                 throw e;
@@ -143,7 +141,8 @@ public final class BrokerProcess implements AutoCloseable {
 
     private BrokerNode startNode(long incarnation, boolean first) {
         try {
-            return BrokerNode.start(loaded, incarnation, founding, seen -> view = seen);
+            return BrokerNode.start(
+                    loaded, incarnation, new Founding(registry, settings, incarnation), seen -> view = seen);
         } catch (RuntimeException e) {
             Throwable cause = e instanceof CompletionException && e.getCause() != null ? e.getCause() : e;
             String reason =
@@ -168,6 +167,7 @@ public final class BrokerProcess implements AutoCloseable {
 
     private void readRegistry() {
         boolean toldOfNamesake = false;
+        Reunion reunion = new Reunion(id());
         try {
             while (!stopping()) {
                 try {
@@ -177,7 +177,7 @@ public final class BrokerProcess implements AutoCloseable {
                         LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());
                         toldOfNamesake = true;
                     }
-                    joinTheMajorityIfSuperseded();
+                    joinTheOthersIfApart(reunion);
                 } catch (StoreException e) {
                     LOG.debug("{} could not read the registry: {}", id(), e.getMessage());
                 }
@@ -197,10 +197,10 @@ public final class BrokerProcess implements AutoCloseable {
                                 && broker.incarnation() > own);
     }
 
-    private void joinTheMajorityIfSuperseded() {
+    private void joinTheOthersIfApart(Reunion reunion) {
         BrokerNode current = node;
-        if (current != null && founding.superseded(view)) {
-            LOG.info("{} leaves its small cluster: a majority has founded another", id());
+        if (current != null && reunion.shouldJoinAnother(view, known)) {
+            LOG.info("{} leaves its cluster: the other brokers are in another", id());
             current.leave();
         }
     }

@@ -28,8 +28,6 @@ final class Founding {
     private final BrokerRegistry registry;
     private final WeirSettings settings;
     private final long incarnation;
-    // The newest claim that this broker's own cluster is known to stem from, or that was there before this life.
-    private long ownNumber;
     private Optional<BrokerRegistry.Founding> waitingFor = Optional.empty();
     private long waitingSinceNs;
 
@@ -37,9 +35,6 @@ final class Founding {
         this.registry = registry;
         this.settings = settings;
         this.incarnation = incarnation;
-        this.ownNumber = registry.founding(settings.cluster().name())
-                .map(BrokerRegistry.Founding::number)
-                .orElse(0L);
     }
 
     /** Called again and again while a majority of brokers finds no cluster and this one is the first of them. Blocks on the store. */
@@ -61,27 +56,6 @@ final class Founding {
                     "{} can't claim to found the cluster: {}", settings.broker().id(), e.getMessage());
             return false;
         }
-    }
-
-    /**
-     * Whether a majority has founded another cluster while this broker sits in a small one: it should leave and join that.
-     * Small alone is no reason: of three brokers, the last that is left goes on.
-     */
-    synchronized boolean superseded(NodeView view) {
-        Optional<BrokerRegistry.Founding> last =
-                registry.founding(settings.cluster().name());
-        if (last.isEmpty() || !view.up()) {
-            return false;
-        }
-        BrokerRegistry.Founding claim = last.get();
-        // Not an earlier life of the founder: that one may still be listed here while it has founded the other cluster.
-        if (view.members().stream()
-                .anyMatch(member ->
-                        member.id().equals(claim.broker().value()) && member.incarnation() >= claim.incarnation())) {
-            ownNumber = Math.max(ownNumber, claim.number());
-        }
-        return claim.number() > ownNumber
-                && view.members().size() < settings.cluster().requiredContactPoints();
     }
 
     private boolean ended(BrokerRegistry.Founding last) {

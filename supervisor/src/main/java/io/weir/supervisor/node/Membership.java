@@ -1,5 +1,6 @@
 package io.weir.supervisor.node;
 
+import akka.actor.Address;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.AbstractBehavior;
 import akka.actor.typed.javadsl.ActorContext;
@@ -9,16 +10,18 @@ import akka.cluster.ClusterEvent;
 import akka.cluster.ClusterEvent.ClusterDomainEvent;
 import akka.cluster.Member;
 import akka.cluster.MemberStatus;
+import akka.cluster.UniqueAddress;
 import akka.cluster.typed.Cluster;
 import akka.cluster.typed.Subscribe;
 import io.weir.supervisor.node.NodeView.MemberView;
-import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.StreamSupport;
 
 /**
  * Watches the cluster's membership and publishes what it sees as a {@link NodeView}; what an operator would draw on a
@@ -31,9 +34,14 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private static final String ID_ROLE = "id=";
     private static final String INCARNATION_ROLE = "incarnation=";
 
-    private final Cluster cluster;
+    private final UniqueAddress self;
     private final long incarnation;
     private final Consumer<NodeView> views;
+    // Kept from the events themselves: Cluster.state() is updated beside this actor and may lag behind the event that
+    // it just got.
+    private final Map<UniqueAddress, Member> members = new HashMap<>();
+    private final Set<UniqueAddress> unreachable = new HashSet<>();
+    private Address leader;
     private boolean toldOwnUp;
 
     static List<String> rolesOf(String id, long incarnation) {
@@ -46,61 +54,96 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
 
     private Membership(ActorContext<ClusterDomainEvent> context, long incarnation, Consumer<NodeView> views) {
         super(context);
-        this.cluster = Cluster.get(context.getSystem());
+        Cluster cluster = Cluster.get(context.getSystem());
+        this.self = cluster.selfMember().uniqueAddress();
         this.incarnation = incarnation;
         this.views = views;
+        // The state so far comes as events, too.
         cluster.subscriptions().tell(Subscribe.create(context.getSelf(), ClusterDomainEvent.class));
-        publish();
     }
 
     @Override
     public Receive<ClusterDomainEvent> createReceive() {
         return newReceiveBuilder()
-                .onMessage(ClusterEvent.MemberUp.class, event -> told(event.member(), "is up"))
-                .onMessage(ClusterEvent.MemberLeft.class, event -> told(event.member(), "is leaving"))
-                .onMessage(ClusterEvent.MemberDowned.class, event -> told(event.member(), "was taken down"))
-                .onMessage(ClusterEvent.MemberRemoved.class, event -> told(event.member(), "is gone"))
-                .onMessage(ClusterEvent.UnreachableMember.class, event -> told(event.member(), "is unreachable"))
-                .onMessage(ClusterEvent.ReachableMember.class, event -> told(event.member(), "is reachable again"))
-                .onMessage(ClusterEvent.LeaderChanged.class, event -> publish())
-                .onAnyMessage(event -> publish())
+                .onMessage(ClusterEvent.MemberRemoved.class, this::onRemoved)
+                .onMessage(ClusterEvent.MemberEvent.class, this::onChanged)
+                .onMessage(ClusterEvent.UnreachableMember.class, this::onUnreachable)
+                .onMessage(ClusterEvent.ReachableMember.class, this::onReachable)
+                .onMessage(ClusterEvent.LeaderChanged.class, this::onLeaderChanged)
+                .onAnyMessage(event -> this)
                 .build();
     }
 
-    private Behavior<ClusterDomainEvent> told(Member member, String what) {
-        // A broker that has left or was removed sees everyone go; that is its own end, not theirs.
-        MemberStatus own = cluster.selfMember().status();
-        boolean self = member.uniqueAddress().equals(cluster.selfMember().uniqueAddress());
-        if (!self && !own.equals(MemberStatus.removed()) && !own.equals(MemberStatus.down())) {
-            getContext().getLog().info("{} (incarnation {}) {}", idOf(member), incarnationOf(member), what);
+    private Behavior<ClusterDomainEvent> onChanged(ClusterEvent.MemberEvent event) {
+        Member member = event.member();
+        members.put(member.uniqueAddress(), member);
+        if (event instanceof ClusterEvent.MemberUp) {
+            tell(member, "is up");
+        } else if (event instanceof ClusterEvent.MemberLeft) {
+            tell(member, "is leaving");
+        } else if (event instanceof ClusterEvent.MemberDowned) {
+            tell(member, "was taken down");
         }
         return publish();
     }
 
+    private Behavior<ClusterDomainEvent> onRemoved(ClusterEvent.MemberRemoved event) {
+        members.remove(event.member().uniqueAddress());
+        unreachable.remove(event.member().uniqueAddress());
+        tell(event.member(), "is gone");
+        return publish();
+    }
+
+    private Behavior<ClusterDomainEvent> onUnreachable(ClusterEvent.UnreachableMember event) {
+        unreachable.add(event.member().uniqueAddress());
+        tell(event.member(), "is unreachable");
+        return publish();
+    }
+
+    private Behavior<ClusterDomainEvent> onReachable(ClusterEvent.ReachableMember event) {
+        unreachable.remove(event.member().uniqueAddress());
+        tell(event.member(), "is reachable again");
+        return publish();
+    }
+
+    private Behavior<ClusterDomainEvent> onLeaderChanged(ClusterEvent.LeaderChanged event) {
+        leader = event.getLeader();
+        return publish();
+    }
+
+    private String ownState() {
+        Member own = members.get(self);
+        return own == null ? "down" : stateOf(own, false);
+    }
+
+    private void tell(Member member, String what) {
+        // A broker that was removed sees everyone go; that is its own end, not theirs.
+        if (!member.uniqueAddress().equals(self) && !ownState().equals("down")) {
+            getContext().getLog().info("{} (incarnation {}) {}", idOf(member), incarnationOf(member), what);
+        }
+    }
+
     private Behavior<ClusterDomainEvent> publish() {
-        ClusterEvent.CurrentClusterState state = cluster.state();
-        Set<Member> unreachable = state.getUnreachable();
-        List<Member> members = StreamSupport.stream(state.getMembers().spliterator(), false)
+        List<Member> sorted = members.values().stream()
                 .sorted(Comparator.comparing(Membership::idOf))
                 .toList();
-        List<MemberView> seen = new ArrayList<>();
-        for (Member member : members) {
-            seen.add(new MemberView(
-                    idOf(member),
-                    incarnationOf(member),
-                    address(member),
-                    stateOf(member, unreachable.contains(member))));
-        }
-        Optional<String> leader = members.stream()
-                .filter(member -> member.address().equals(state.getLeader()))
+        List<MemberView> seen = sorted.stream()
+                .map(member -> new MemberView(
+                        idOf(member),
+                        incarnationOf(member),
+                        address(member),
+                        stateOf(member, unreachable.contains(member.uniqueAddress()))))
+                .toList();
+        Optional<String> leading = sorted.stream()
+                .filter(member -> member.address().equals(leader))
                 .map(Membership::idOf)
                 .findFirst();
-        String own = stateOf(cluster.selfMember(), false);
+        String own = ownState();
         if (own.equals("up") && !toldOwnUp) {
             toldOwnUp = true;
-            getContext().getLog().info("{} is up among {} brokers", idOf(cluster.selfMember()), members.size());
+            getContext().getLog().info("{} is up, one of {} members", idOf(members.get(self)), members.size());
         }
-        views.accept(new NodeView(incarnation, own, leader, oldest(members), seen));
+        views.accept(new NodeView(incarnation, own, leading, oldest(sorted), seen));
         return this;
     }
 

@@ -23,6 +23,8 @@ final class StoreSchema {
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
     private static final long ADVISORY_LOCK = 0x57454952L;
+    private static final String ANY_INDEX = "^CREATE (UNIQUE )?INDEX (CONCURRENTLY )?(IF NOT EXISTS )?";
+    private static final String REPEATABLE_INDEX = "CREATE $1INDEX IF NOT EXISTS ";
     private static final List<String> OWN_TABLES = List.of(
             "CREATE TABLE IF NOT EXISTS weir_broker (id VARCHAR(64) PRIMARY KEY, incarnation BIGINT NOT NULL,"
                     + " tcp VARCHAR(255) NOT NULL, http VARCHAR(255) NOT NULL, cluster_address VARCHAR(255) NOT NULL,"
@@ -92,8 +94,9 @@ final class StoreSchema {
     }
 
     /**
-     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's own is meant;
-     * some of its indexes lack the words that let it run twice; and some are made concurrently, which a transaction can't do.
+     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's own is meant; some of
+     * its indexes lack the words that let them run twice, others are built concurrently, which can't be done in a transaction: on
+     * empty tables nobody waits.
      */
     private static List<String> persistenceTables(StoreKind kind) {
         String resource =
@@ -106,11 +109,7 @@ final class StoreSchema {
             List<String> statements = new ArrayList<>();
             for (String sql : script.split(";")) {
                 if (!sql.isBlank()) {
-                    statements.add(sql.strip()
-                            .replace(" public.", " ")
-                            .replaceFirst(
-                                    "^CREATE (UNIQUE )?INDEX (CONCURRENTLY )?(IF NOT EXISTS )?",
-                                    "CREATE $1INDEX IF NOT EXISTS "));
+                    statements.add(sql.strip().replace(" public.", " ").replaceFirst(ANY_INDEX, REPEATABLE_INDEX));
                 }
             }
             return statements;

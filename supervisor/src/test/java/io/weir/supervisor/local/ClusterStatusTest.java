@@ -46,10 +46,12 @@ class ClusterStatusTest {
     }
 
     @Test
-    void shouldBeGoneWhenADeadBrokerWasRemovedOrTakenDown() {
+    void shouldBeGoneOnlyWhenADeadBrokerIsNoMemberAnyMore() {
+        assertThat(states(merge(
+                        answer("b1", "up", "b1 up", "b2 up", "b3 down"),
+                        answer("b2", "up", "b1 up", "b2 up", "b3 down"))))
+                .containsExactly("up", "up", "unreachable");
         assertThat(states(merge(answer("b1", "up", "b1 up", "b2 up"), answer("b2", "up", "b1 up", "b2 up"))))
-                .containsExactly("up", "up", "gone");
-        assertThat(states(merge(answer("b1", "up", "b1 up", "b2 up", "b3 down"), answer("b2", "up", "b1 up", "b2 up"))))
                 .containsExactly("up", "up", "gone");
     }
 

@@ -22,13 +22,13 @@ class LocalProcessTest {
     }
 
     @Test
-    void shouldFindItsProcessWhileItLivesAndEndIt() throws InterruptedException {
+    void shouldFindItsProcessWhileItLivesAndEndIt() {
         LocalProcess ours = LocalProcess.of("b1", child.toHandle());
         assertThat(ours.isAlive()).isTrue();
 
-        ours.terminate().orTimeout(30, TimeUnit.SECONDS).join();
+        ours.terminate();
 
-        assertThat(child.waitFor(30, TimeUnit.SECONDS)).isTrue();
+        assertThat(ours.awaitExit(TimeUnit.SECONDS.toMillis(60))).isTrue();
         assertThat(ours.isAlive()).isFalse();
     }
 
@@ -40,8 +40,8 @@ class LocalProcessTest {
 
         assertThat(before.isAlive()).isFalse();
         assertThat(unknownStart.isAlive()).isFalse();
-        before.terminate().join();
-        before.kill().join();
+        before.terminate();
+        before.kill();
         assertThat(child.isAlive()).isTrue();
     }
 
@@ -50,7 +50,7 @@ class LocalProcessTest {
         LocalProcess ours = LocalProcess.of("b1", child.toHandle());
         child.destroyForcibly().waitFor();
 
-        ours.kill().join();
+        ours.kill();
 
         assertThat(ours.isAlive()).isFalse();
     }

@@ -5,11 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.WeirSettings.StoreKind;
-import io.weir.supervisor.node.NodeView.MemberView;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.RunningStore;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -127,72 +125,6 @@ class FoundingTest {
         }
     }
 
-    @Test
-    void shouldBeSupersededWhenAMajorityFoundedAnotherClusterAndItsOwnIsSmall() {
-        Founding founding = life(b1);
-        life(b2).mayFound(NOW);
-
-        assertThat(founding.superseded(up(member("b1", 1)))).isTrue();
-    }
-
-    @Test
-    void shouldNotBeSupersededWhenNobodyFounded() {
-        assertThat(life(b1).superseded(up(member("b1", 1)))).isFalse();
-    }
-
-    @Test
-    void shouldNotBeSupersededWhenTheFoundingIsOlderThanItsLife() {
-        life(b2).mayFound(NOW);
-
-        assertThat(life(b1).superseded(up(member("b1", 1)))).isFalse();
-    }
-
-    @Test
-    void shouldNotBeSupersededWhenItIsNotUp() {
-        Founding founding = life(b1);
-        life(b2).mayFound(NOW);
-
-        assertThat(founding.superseded(NodeView.down(1))).isFalse();
-    }
-
-    @Test
-    void shouldNotBeSupersededWhenItsClusterIsAMajority() {
-        Founding founding = life(b1);
-        life(b2).mayFound(NOW);
-
-        assertThat(founding.superseded(up(member("b1", 1), member("b3", 1)))).isFalse();
-    }
-
-    @Test
-    void shouldNotBeSupersededWhenItIsTheLastLeftOfTheFoundersCluster() {
-        Founding founding = life(b1);
-        life(b2).mayFound(NOW);
-        assertThat(founding.superseded(up(member("b1", 1), member("b2", 1)))).isFalse();
-
-        assertThat(founding.superseded(up(member("b1", 1)))).isFalse();
-    }
-
-    @Test
-    void shouldNotBeSupersededByItsOwnFounding() {
-        Founding founding = life(b1);
-        founding.mayFound(NOW);
-
-        assertThat(founding.superseded(up(member("b1", 1)))).isFalse();
-    }
-
-    @Test
-    void shouldBeSupersededWhenOnlyAnEarlierLifeOfTheFounderIsStillAMember() {
-        Map<String, String> five = environment("b1");
-        five.put("WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS", "h:1,h:2,h:3,h:4,h:5");
-        five.put("WEIR_CLUSTER_DISCOVERY_REQUIRED_CONTACT_POINTS", "3");
-        life(b2);
-        Founding founding = life(load(five));
-        life(b2).mayFound(NOW);
-        NodeView withTheDead = up(member("b1", 1), new MemberView("b2", 1, "h:2", "unreachable"));
-
-        assertThat(founding.superseded(withTheDead)).isTrue();
-    }
-
     /** Begins a broker's next life. */
     private Founding life(WeirSettings settings) {
         return new Founding(registry, settings, registry.nextIncarnation(settings));
@@ -200,14 +132,6 @@ class FoundingTest {
 
     private BrokerRegistry.Founding claim() {
         return registry.founding("weir").orElseThrow();
-    }
-
-    private static NodeView up(MemberView... members) {
-        return new NodeView(1, "up", Optional.of("b1"), Optional.of("b1"), List.of(members));
-    }
-
-    private static MemberView member(String id, long incarnation) {
-        return new MemberView(id, incarnation, "127.0.0.1:1", "up");
     }
 
     private WeirSettings settings(String id) {

@@ -1,10 +1,8 @@
-package io.weir.supervisor.local;
+package io.weir.supervisor.node;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.Endpoint;
-import io.weir.supervisor.node.BrokerStatus;
-import io.weir.supervisor.node.Readiness;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -1,0 +1,58 @@
+package io.weir.limiter.algorithm;
+
+import io.weir.config.value.Limit;
+
+/**
+ * The TB adaptor's goal reached by the ring alone: what one broker hands to a neighbour when both know each other's share
+ * and demand. Rate goes by GDRL's step on the fill ratio ρ/x (x the average rate), burst by the same step on β/y (y the
+ * largest backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
+ *
+ * <p>Each end calls this for itself and hands over what it is told; rate and burst may go in opposite directions. A share
+ * with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing, to
+ * the side with more than twice the demand, so that it does not swing back at once.
+ *
+ * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at once.
+ */
+public final class SupplyEdge {
+    private static final int ALL_OR_NOTHING_FACTOR = 2;
+
+    private final EdgeStep rateStep;
+    private final EdgeStep burstStep;
+
+    /**
+     * @param degree the most neighbours that a broker has
+     * @param deadBand a move of at most this part of what both ends hold is left out
+     */
+    public SupplyEdge(Limit limit, int members, int degree, double deadBand) {
+        double gain = 1.0 / Math.max(1, degree);
+        rateStep = EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree)
+                .withMinimumShare(EdgeStep.minimumShare(limit.rateMicros(), members))
+                .withDeadBand(deadBand);
+        burstStep = EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree)
+                .withMinimumShare(Limit.MICROS)
+                .withDeadBand(deadBand);
+    }
+
+    /** What {@code mine} gives up for {@code theirs}. */
+    public Share handedOver(Share mine, Demand myDemand, Share theirs, Demand theirDemand) {
+        if (!mine.admits()) {
+            return theirs.admits() ? mine : Share.NONE;
+        }
+        long rate = Math.max(
+                0,
+                -rateStep.toFirst(
+                        mine.rateMicros(), myDemand.rateMicros(), theirs.rateMicros(), theirDemand.rateMicros()));
+        long burst = Math.max(
+                0,
+                -burstStep.toFirst(
+                        mine.burstMicros(),
+                        myDemand.backlogMicros(),
+                        theirs.burstMicros(),
+                        theirDemand.backlogMicros()));
+        if (theirs.burstMicros() + burst >= Limit.MICROS) {
+            return new Share(rate, burst);
+        }
+        boolean theyNeedItMore = theirDemand.rateMicros() / ALL_OR_NOTHING_FACTOR > myDemand.rateMicros();
+        return theyNeedItMore ? mine : Share.NONE;
+    }
+}

@@ -1,0 +1,92 @@
+package io.weir.limiter.algorithm;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.Limit;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class SupplyEdgeTest {
+    private static final int SEEDS = 2_000;
+
+    @Test
+    void shouldReachTheAdaptorsProportionsWhenTheRingHasTalkedForAWhile() {
+        Limit limit = Limit.of(1_100, 110);
+        Demand[] demands = {demand(1_000, 10), demand(10, 80), demand(10, 10)};
+        Share[] shares = Share.even(limit, 3).toArray(Share[]::new);
+        rounds(new SupplyEdge(limit, 3, 2, 0), shares, demands, 200);
+
+        assertThat(shares[0].rateMicros()).isBetween(1_070 * MICROS, 1_080 * MICROS);
+        assertThat(shares[1].burstMicros()).isBetween(87 * MICROS, 89 * MICROS);
+        assertThat(shares[2].burstMicros()).isBetween(10 * MICROS, 12 * MICROS);
+    }
+
+    @Test
+    void shouldMoveEverythingWhenTheBurstCannotBeDivided() {
+        Limit limit = Limit.of(300, 3);
+        Demand[] demands = {demand(0, 0), demand(0, 0), demand(0, 0), demand(200, 5), demand(0, 0)};
+        Share[] shares = Share.even(limit, 5).toArray(Share[]::new);
+        assertThat(shares[3]).isEqualTo(Share.NONE);
+        rounds(new SupplyEdge(limit, 5, 2, 0.02), shares, demands, 20);
+
+        assertThat(shares[3].admits()).isTrue();
+        assertThat(shares[3].rateMicros()).isGreaterThanOrEqualTo(100 * MICROS);
+    }
+
+    @Test
+    void shouldBeSilentWhenTheProportionsAreRight() {
+        Limit limit = Limit.of(300, 30);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+
+        assertThat(new SupplyEdge(limit, 3, 2, 0.02).handedOver(share, demand(101, 11), share, demand(100, 11)))
+                .isEqualTo(Share.NONE);
+    }
+
+    @Test
+    void shouldConserveAndNeverStrandARateWhateverTheDemands() {
+        for (long seed = 0; seed < SEEDS; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            int brokers = 2 + random.nextInt(7);
+            Limit limit = new Limit(
+                    1 + random.nextLong(random.nextBoolean() ? 100 : 1_000_000 * MICROS),
+                    MICROS + random.nextLong(random.nextBoolean() ? 10 * MICROS : 1_000 * MICROS));
+            Share[] shares = Share.even(limit, brokers).toArray(Share[]::new);
+            SupplyEdge edge = new SupplyEdge(limit, brokers, 2, 0.02);
+            Demand[] demands = new Demand[brokers];
+            for (int change = 0; change < 4; change++) {
+                Arrays.setAll(
+                        demands,
+                        i -> random.nextInt(3) == 0 ? demand(0, 0) : demand(random.nextInt(5_000), random.nextInt(90)));
+                rounds(edge, shares, demands, 5);
+                assertThat(Arrays.stream(shares).mapToLong(Share::rateMicros).sum())
+                        .as("Σρ, seed %d", seed)
+                        .isEqualTo(limit.rateMicros());
+                assertThat(Arrays.stream(shares).mapToLong(Share::burstMicros).sum())
+                        .as("Σβ, seed %d", seed)
+                        .isEqualTo(limit.burstMicros());
+                assertThat(shares)
+                        .as("seed %d", seed)
+                        .allMatch(share -> share.rateMicros() == 0 || share.admits(), "ρ > 0 has β of a message");
+            }
+        }
+    }
+
+    /** Edge after edge of the ring; both ends decide on what they hold when it is their turn. */
+    private static void rounds(SupplyEdge edge, Share[] shares, Demand[] demands, int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            for (int i = 0; i < shares.length; i++) {
+                int j = (i + 1) % shares.length;
+                Share toJ = edge.handedOver(shares[i], demands[i], shares[j], demands[j]);
+                Share toI = edge.handedOver(shares[j], demands[j], shares[i], demands[i]);
+                shares[i] = shares[i].minus(toJ).plus(toI);
+                shares[j] = shares[j].minus(toI).plus(toJ);
+            }
+        }
+    }
+
+    private static Demand demand(long messagesPerSecond, long backlog) {
+        return new Demand(messagesPerSecond * MICROS, backlog * MICROS);
+    }
+}

@@ -1,0 +1,245 @@
+package io.weir.cluster;
+
+import io.weir.config.Endpoint;
+import io.weir.supervisor.local.ClusterDirectory;
+import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.ClusterStatus;
+import io.weir.supervisor.local.ClusterStatus.BrokerLine;
+import io.weir.supervisor.local.Installation;
+import io.weir.supervisor.local.LocalCluster;
+import io.weir.supervisor.local.LocalProcess;
+import io.weir.supervisor.node.BrokerClient;
+import io.weir.supervisor.node.BrokerStatus;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * A cluster of real broker JVMs for a test: {@code BrokerCluster.of(3).start()}. What a user's {@code weir up} starts is what
+ * runs here; on top of it, processes can be killed, stopped, resumed and started again, and a test waits for conditions, not times.
+ *
+ * <p>Its directory, every process's log in it, stays behind when it is closed, so that a failure can be read.
+ */
+public final class BrokerCluster implements AutoCloseable {
+    private static final Duration POLL = Duration.ofMillis(100);
+
+    /** What a cluster will be. */
+    public static final class Builder {
+        private final int brokers;
+        private Path directory;
+        private Installation installation;
+        private Optional<String> storeUrl = Optional.empty();
+
+        private Builder(int brokers) {
+            this.brokers = brokers;
+        }
+
+        /** Where it keeps its data and logs; what is there is deleted first. */
+        public Builder in(Path directory) {
+            this.directory = directory;
+            return this;
+        }
+
+        public Builder from(Installation installation) {
+            this.installation = installation;
+            return this;
+        }
+
+        /** A database that somebody else runs, with user and password in the URL. */
+        public Builder withStore(String url) {
+            this.storeUrl = Optional.of(url);
+            return this;
+        }
+
+        public BrokerCluster start() {
+            deleteRecursively(directory);
+            LocalCluster cluster = new LocalCluster(installation, ClusterDirectory.create(directory), line -> {});
+            cluster.up(new LocalCluster.Plan(
+                    Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, Map.of()));
+            return new BrokerCluster(cluster);
+        }
+    }
+
+    private final LocalCluster cluster;
+
+    private BrokerCluster(LocalCluster cluster) {
+        this.cluster = cluster;
+    }
+
+    public static Builder of(int brokers) {
+        return new Builder(brokers);
+    }
+
+    public BrokerStatus status(String id) {
+        return answer(id).orElseThrow(() -> new IllegalStateException(id + " does not answer; its log: " + log(id)));
+    }
+
+    private Optional<BrokerStatus> answer(String id) {
+        return new BrokerClient(new Endpoint("127.0.0.1", cluster.state().httpPort(id)))
+                .status()
+                .join();
+    }
+
+    /** The cluster as {@code weir status} shows it. */
+    public ClusterStatus status() {
+        ClusterState state = cluster.state();
+        return ClusterStatus.of(state.brokerIds().stream()
+                .map(id -> new ClusterStatus.Expected(
+                        id, pid(id), 0, "127.0.0.1:" + state.tcpPort(id), "127.0.0.1:" + state.httpPort(id)))
+                .toList());
+    }
+
+    public long pid(String name) {
+        return process(name).pid();
+    }
+
+    public Path log(String name) {
+        return cluster.directory().log(name);
+    }
+
+    /** kill -9, and wait until the process is gone. */
+    public void kill(String name) {
+        process(name).kill();
+    }
+
+    /** SIGSTOP: the process stands still, with all its threads, sockets and clocks read late. */
+    public void pause(String name) {
+        signal("STOP", name);
+    }
+
+    /** SIGCONT. */
+    public void resume(String name) {
+        signal("CONT", name);
+    }
+
+    /** Starts a broker that has died; returns once it is ready. */
+    public void restart(String id) {
+        cluster.startBroker(id, Map.of());
+    }
+
+    /** Starts every process that has died. */
+    public void restartTheDead() {
+        cluster.up(LocalCluster.Plan.defaults());
+    }
+
+    public void awaitAllUp(Duration within) {
+        await("every broker is up", within, () -> status().allUp());
+    }
+
+    /** Waits until the cluster shows {@code id} in {@code state}. */
+    public void awaitState(String id, String state, Duration within) {
+        await(id + " is " + state, within, () -> line(id).state().equals(state));
+    }
+
+    /** Waits until a broker's own answer is as it should be. */
+    public void awaitBroker(String id, String what, Duration within, Predicate<BrokerStatus> condition) {
+        await(id + " " + what, within, () -> answer(id).filter(condition).isPresent());
+    }
+
+    public BrokerLine line(String id) {
+        return status().brokers().stream()
+                .filter(broker -> broker.id().equals(id))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Waits for a condition; when it does not come, says which and where the logs are. */
+    public void await(String what, Duration within, BooleanSupplier condition) {
+        long deadlineNs = System.nanoTime() + within.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadlineNs > 0) {
+                throw new AssertionError("not within " + within.toSeconds() + " s: " + what + "; now " + status()
+                        + "; logs: " + log("*"));
+            }
+            pauseFor(POLL);
+        }
+    }
+
+    @Override
+    public void close() {
+        // A process that stands still would not hear that it should end.
+        for (LocalProcess process : cluster.state().processes()) {
+            if (process.isAlive()) {
+                signal("CONT", process.name());
+            }
+        }
+        cluster.down();
+    }
+
+    private LocalProcess process(String name) {
+        return cluster.state().process(name).orElseThrow(() -> new IllegalArgumentException("no process " + name));
+    }
+
+    private void signal(String signal, String name) {
+        try {
+            int exit = new ProcessBuilder("kill", "-" + signal, Long.toString(pid(name)))
+                    .inheritIO()
+                    .start()
+                    .waitFor();
+            if (exit != 0) {
+                throw new IllegalStateException("kill -" + signal + " " + name + " failed with " + exit);
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException("kill can't be run", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    /** A port that begins a run of free ones, below the range that the system hands out to clients. */
+    public static int freePortBase(int brokers) {
+        for (int attempt = 0; attempt < 200; attempt++) {
+            int base = 10_000 + 10 * ThreadLocalRandom.current().nextInt(2_000);
+            if (Stream.iterate(base, port -> port + 1).limit(10L * brokers).allMatch(BrokerCluster::isFree)) {
+                return base;
+            }
+        }
+        throw new IllegalStateException("no run of " + 10 * brokers + " free ports found");
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static void deleteRecursively(Path directory) {
+        if (Files.notExists(directory)) {
+            return;
+        }
+        try (Stream<Path> entries = Files.walk(directory)) {
+            List<Path> deepestFirst = entries.sorted(Comparator.reverseOrder()).toList();
+            for (Path entry : deepestFirst) {
+                Files.delete(entry);
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException(directory + " can't be deleted", e);
+        }
+    }
+
+    private static void pauseFor(Duration time) {
+        try {
+            TimeUnit.MILLISECONDS.sleep(time.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+}

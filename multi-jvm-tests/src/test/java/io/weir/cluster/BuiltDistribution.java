@@ -1,0 +1,44 @@
+package io.weir.cluster;
+
+import io.weir.supervisor.local.Installation;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+
+/** What {@code mvn package} has left for these tests: they run it, not the classes beside them. */
+final class BuiltDistribution {
+    private static final Path TARGET = Path.of("target").toAbsolutePath();
+
+    private BuiltDistribution() {}
+
+    static Installation installation() {
+        return new Installation(only(TARGET.resolve("dist"), "weir-*"));
+    }
+
+    static Path archive() {
+        return only(TARGET, "weir-*.tar.gz");
+    }
+
+    static Path launcher() {
+        return Path.of("..").toAbsolutePath().normalize().resolve("weir");
+    }
+
+    /** A directory of a test's own, kept after it. */
+    static Path directory(String name) {
+        return TARGET.resolve("clusters").resolve(name);
+    }
+
+    private static Path only(Path directory, String glob) {
+        try (Stream<Path> found = Files.list(directory)
+                .filter(path ->
+                        directory.getFileSystem().getPathMatcher("glob:" + glob).matches(path.getFileName()))) {
+            return found.findFirst()
+                    .orElseThrow(
+                            () -> new IllegalStateException("no " + glob + " in " + directory + ": run 'mvn package'"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

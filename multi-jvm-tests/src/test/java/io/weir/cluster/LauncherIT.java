@@ -1,0 +1,249 @@
+package io.weir.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code ./weir} as a user types it: the real script, real processes, real exit codes. */
+@Timeout(240)
+class LauncherIT {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+
+    @TempDir
+    private Path dir;
+
+    /** What a command answered. */
+    private record Answer(int exit, String out, String err) {
+        JsonNode json() throws IOException {
+            return JSON.readTree(out);
+        }
+    }
+
+    @Test
+    void shouldStartShowResumeAndStopAClusterAndLeaveNothingBehind() throws Exception {
+        String data = dir.resolve("data").toString();
+        String base = Integer.toString(BrokerCluster.freePortBase(2));
+        Set<Path> sharedBefore = sharedMemory();
+
+        Answer up = weir("up", "--detach", "--brokers", "2", "--data", data, "--port-base", base, "-o", "json");
+        assertThat(up.exit()).as(up.err()).isZero();
+        assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
+        List<Long> pids = new ArrayList<>(pidsIn(data));
+        try {
+            // Without --data: the last 'up' is meant.
+            JsonNode status = weir("status", "-o", "json").json();
+            assertThat(status.at("/brokers")).hasSize(2);
+            assertThat(status.at("/brokers").findValuesAsText("state")).containsOnly("up");
+            assertThat(status.at("/brokers/0/incarnation").asLong()).isEqualTo(1);
+
+            Answer again = weir("up", "--detach", "--data", data);
+            assertThat(again.exit()).isZero();
+            assertThat(pidsIn(data)).as("what runs is left alone").isEqualTo(pids);
+
+            long b2 = status.at("/brokers/1/pid").asLong();
+            ProcessHandle handle = ProcessHandle.of(b2).orElseThrow();
+            handle.destroyForcibly();
+            handle.onExit().get(10, TimeUnit.SECONDS);
+            Answer oneDead = weir("status", "-o", "json");
+            assertThat(oneDead.exit()).isEqualTo(1);
+            assertThat(oneDead.json().at("/brokers/1/state").asText()).isIn("unreachable", "gone");
+            assertThat(weir("up", "--detach").exit())
+                    .as("brings the dead broker back")
+                    .isZero();
+            pids.addAll(pidsIn(data));
+            String http = "127.0.0.1:" + (Integer.parseInt(base) + 1);
+            assertThat(weir("status", "--http", http, "-o", "json")
+                            .json()
+                            .at("/brokers/1/incarnation")
+                            .asLong())
+                    .isEqualTo(2);
+
+            Answer stop = weir("broker", "stop", "b1");
+            assertThat(stop.exit()).as(stop.err()).isZero();
+            ProcessHandle.of(status.at("/brokers/0/pid").asLong())
+                    .ifPresent(b1 -> b1.onExit().orTimeout(30, TimeUnit.SECONDS).join());
+            assertThat(weir("down").exit()).isZero();
+
+            Answer resumed = weir("up", "--detach", "--data", data);
+            assertThat(resumed.exit()).as(resumed.err()).isZero();
+            pids.addAll(pidsIn(data));
+            assertThat(weir("status", "-o", "json")
+                            .json()
+                            .at("/brokers/1/incarnation")
+                            .asLong())
+                    .as("the store remembers")
+                    .isEqualTo(3);
+        } finally {
+            weir("down", "--data", data);
+        }
+        assertThat(pids)
+                .noneMatch(
+                        pid -> ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false));
+        assertThat(sharedMemory()).isEqualTo(sharedBefore);
+        assertThat(dir.resolve("user").resolve("last")).doesNotExist();
+        assertThat(weir("status").exit()).as("nothing is up any more").isEqualTo(3);
+    }
+
+    @Test
+    void shouldSayInOneLineWhatToDoWhenAStartIsNotPossible() throws Exception {
+        int base = BrokerCluster.freePortBase(1);
+        try (ServerSocket taken = new ServerSocket(base + 1, 1, InetAddress.getByName("127.0.0.1"))) {
+            assertThat(taken.isBound()).isTrue();
+            refused(
+                    "is taken: stop what uses it, or choose other ports with --port-base",
+                    "up",
+                    "--detach",
+                    "--data",
+                    dir.resolve("a").toString(),
+                    "--port-base",
+                    Integer.toString(base));
+        }
+        Files.createDirectory(dir.resolve("foreign"));
+        Files.writeString(dir.resolve("foreign").resolve("thesis.doc"), "mine");
+        refused(
+                "holds files that are not Weir's",
+                "up",
+                "--detach",
+                "--data",
+                dir.resolve("foreign").toString());
+
+        Files.createDirectory(dir.resolve("newer"));
+        Files.writeString(dir.resolve("newer").resolve("version"), "99\n");
+        refused(
+                "is of version '99'",
+                "up",
+                "--detach",
+                "--data",
+                dir.resolve("newer").toString());
+
+        Files.writeString(dir.resolve("file"), "");
+        refused(
+                "can't be written",
+                "up",
+                "--detach",
+                "--data",
+                dir.resolve("file").resolve("below").toString());
+        refused(
+                "--brokers 0 is not possible",
+                "up",
+                "--detach",
+                "--brokers",
+                "0",
+                "--data",
+                dir.resolve("b").toString());
+        refused(
+                "no cluster was ever started in",
+                "status",
+                "--data",
+                dir.resolve("nowhere").toString());
+        refused("no broker answers at 127.0.0.1:1", "status", "--http", "127.0.0.1:1");
+
+        Path settings = Files.writeString(dir.resolve("broker.conf"), "weir.http.prot = 1");
+        Answer typo = weir("broker", "--config", settings.toString());
+        assertThat(typo.exit()).isEqualTo(2);
+        assertThat(typo.err())
+                .contains("weir.http.prot")
+                .contains("weir.http.port")
+                .hasLineCount(1);
+        Answer noStore = weir(
+                "broker",
+                "--config",
+                Files.writeString(settings, """
+                weir { broker { id = b1, data-dir = "%s" }, http.port = %d, store { url = "jdbc:postgresql://127.0.0.1:1/x"
+                  start-timeout = 1s }, cluster.discovery.contact-points = ["127.0.0.1:4153"] }
+                """.formatted(dir.resolve("b1"), base))
+                        .toString());
+        assertThat(noStore.exit()).isEqualTo(3);
+        assertThat(noStore.err())
+                .contains("weir: the store at jdbc:postgresql://127.0.0.1:1/x did not answer")
+                .hasLineCount(1);
+    }
+
+    @Test
+    void shouldRunFromTheReleaseArchiveWithAJdkAlone() throws Exception {
+        Path unpacked = Files.createDirectory(dir.resolve("release"));
+        run(List.of("tar", "-xzf", BuiltDistribution.archive().toString(), "-C", unpacked.toString()));
+        try (Stream<Path> roots = Files.list(unpacked)) {
+            Path weir = roots.findFirst().orElseThrow().resolve("weir");
+            Answer version = run(List.of(weir.toString(), "--version"));
+            assertThat(version.exit()).as(version.err()).isZero();
+            assertThat(version.out()).startsWith("weir 0.1.0");
+            assertThat(run(List.of(weir.toString(), "completion")).out()).contains("--port-base");
+        }
+    }
+
+    private void refused(String reason, String... arguments) throws Exception {
+        Answer answer = weir(arguments);
+        assertThat(answer.exit()).as(String.join(" ", arguments)).isEqualTo(3);
+        assertThat(answer.err()
+                        .lines()
+                        .filter(line -> line.startsWith("weir: "))
+                        .toList())
+                .as(answer.err())
+                .last()
+                .asString()
+                .contains(reason);
+        assertThat(answer.err()).doesNotContain("\tat ");
+    }
+
+    private Answer weir(String... arguments) throws Exception {
+        List<String> command =
+                new ArrayList<>(List.of(BuiltDistribution.launcher().toString()));
+        command.addAll(List.of(arguments));
+        return run(command);
+    }
+
+    private Answer run(List<String> command) throws Exception {
+        Path out = Files.createTempFile(dir, "out", "");
+        Path err = Files.createTempFile(dir, "err", "");
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+        builder.environment().put("WEIR_USER_DIR", dir.resolve("user").toString());
+        Process process = builder.start();
+        if (!process.waitFor(120, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+            throw new AssertionError(command + " did not end within 120 s");
+        }
+        return new Answer(
+                process.exitValue(),
+                Files.readString(out, StandardCharsets.UTF_8),
+                Files.readString(err, StandardCharsets.UTF_8));
+    }
+
+    private static List<Long> pidsIn(String data) throws IOException {
+        List<Long> pids = new ArrayList<>();
+        JSON.readTree(Path.of(data, "cluster.json").toFile())
+                .at("/processes")
+                .forEach(process -> pids.add(process.get("pid").asLong()));
+        return pids.stream().sorted().toList();
+    }
+
+    private static Set<Path> sharedMemory() throws IOException {
+        if (!Files.isDirectory(SHARED_MEMORY)) {
+            return Set.of();
+        }
+        try (Stream<Path> entries = Files.list(SHARED_MEMORY)) {
+            Set<Path> ours = new TreeSet<>();
+            entries.filter(entry -> entry.getFileName().toString().startsWith("weir-"))
+                    .forEach(ours::add);
+            return ours;
+        }
+    }
+}

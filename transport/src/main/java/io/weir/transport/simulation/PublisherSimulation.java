@@ -1,0 +1,136 @@
+package io.weir.transport.simulation;
+
+import io.weir.transport.algorithm.BatchTuner;
+import java.util.SplittableRandom;
+
+/**
+ * The paper's multi-threaded publisher (Fig. 4 and 5) as a discrete-event simulation around the {@link BatchTuner} that
+ * the client uses: the receive thread gives each request to a worker, which writes it to the data store; the publish
+ * thread takes batches from the store and gives each message to a worker, which is free again once the broker has
+ * acknowledged it. The same seed gives the same run.
+ */
+public final class PublisherSimulation {
+    private final PublisherModel model;
+    private final BatchTuner.Bounds bounds;
+    private final EventQueue events = new EventQueue();
+    private final WorkerPool workers;
+    private final DataStore store;
+    private final Broker broker;
+    private final BatchTuner tuner;
+    private final SplittableRandom receiving;
+    private final SplittableRandom sending;
+    private final long[] arrivalsNs;
+    private final PublisherRun run;
+
+    private int unassigned;
+    private long pollNumber;
+
+    private PublisherSimulation(
+            PublisherModel model, BatchTuner.Bounds bounds, int initialBatch, long[] arrivalsNs, long seed) {
+        this.model = model;
+        this.bounds = bounds;
+        this.arrivalsNs = arrivalsNs;
+        SplittableRandom random = new SplittableRandom(seed);
+        receiving = random.split();
+        sending = random.split();
+        run = new PublisherRun(arrivalsNs);
+        workers = new WorkerPool(model);
+        store = new DataStore(model, events, random.split());
+        broker = new Broker(
+                model, events, random.split(), random.split(), message -> run.delivered(message, events.nowNs()));
+        tuner = new BatchTuner(bounds, initialBatch, 0);
+    }
+
+    /**
+     * Runs until {@code endNs}.
+     *
+     * @param bounds the tuner's; {@link BatchTuner.Bounds#fixed} gives the baseline without tuning
+     * @param initialBatch N at the start
+     * @param arrivalsNs when requests arrive, in ascending order
+     */
+    public static PublisherRun run(
+            PublisherModel model,
+            BatchTuner.Bounds bounds,
+            int initialBatch,
+            long[] arrivalsNs,
+            long endNs,
+            long seed) {
+        PublisherSimulation simulation = new PublisherSimulation(model, bounds, initialBatch, arrivalsNs, seed);
+        simulation.expectArrival(0);
+        simulation.pollLater();
+        simulation.events.runUntil(endNs);
+        return simulation.run;
+    }
+
+    private void expectArrival(int message) {
+        if (message < arrivalsNs.length) {
+            events.at(arrivalsNs[message], () -> {
+                onArrival(message);
+                expectArrival(message + 1);
+            });
+        }
+    }
+
+    private void onArrival(int message) {
+        if (workers.idle() == 0 && workers.receiveBacklog() >= model.receiveBuffer()) {
+            run.dropped(message);
+            return;
+        }
+        tuner.arrived(1);
+        workers.receive(() -> events.after(
+                (long) (receiving.nextExponential() * model.receiveMeanNs()),
+                () -> store.write(message, () -> {
+                    workers.release();
+                    if (bounds.atOnce()) {
+                        poll();
+                    }
+                })));
+    }
+
+    private void pollLater() {
+        long number = ++pollNumber;
+        events.at(Math.max(events.nowNs(), tuner.nextTakeNs()), () -> {
+            if (number == pollNumber) {
+                poll();
+            }
+        });
+    }
+
+    private void poll() {
+        if (unassigned > 0) {
+            return;
+        }
+        int messages = tuner.take(store.waiting(), events.nowNs());
+        run.polled(events.nowNs(), tuner.batch());
+        if (messages == 0) {
+            pollLater();
+            return;
+        }
+        unassigned = messages;
+        store.read(messages, this::assign);
+    }
+
+    private void assign(int[] batch) {
+        for (int message : batch) {
+            workers.publish(() -> {
+                publish(message);
+                if (--unassigned == 0) {
+                    tuner.handedOver(events.nowNs());
+                    pollLater();
+                }
+            });
+        }
+    }
+
+    private void publish(int message) {
+        events.after((long) (sending.nextExponential() * model.sendMeanNs()), () -> {
+            run.sent(message);
+            long startedNs = events.nowNs();
+            long mark = tuner.started(1, startedNs);
+            broker.send(message, () -> {
+                tuner.acknowledged(1, startedNs, mark, events.nowNs());
+                workers.release();
+            });
+        });
+    }
+}
