@@ -54,6 +54,12 @@ public final class BrokerCommand implements CliCommand {
             description = {
                 "Let one broker leave the cluster and end.",
                 "Where the cluster has an admin token, it is read from WEIR_HTTP_ADMIN_TOKEN."
+            },
+            footer = {
+                "",
+                "Examples:",
+                "  weir broker stop b2        of the last 'weir up'",
+                "  weir broker stop b2 --http 10.0.0.7:4151"
             })
     int stop(
             @Mixin ClusterOption cluster,

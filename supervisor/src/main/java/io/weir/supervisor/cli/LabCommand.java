@@ -121,7 +121,10 @@ public final class LabCommand implements CliCommand {
     /** A line of {@code lab list}. */
     public record Listed(String experiment, String source, String summary, int defaultSeeds) {}
 
-    @Command(name = "list", description = "Lists the experiments.")
+    @Command(
+            name = "list",
+            description = "Lists the experiments.",
+            footer = {"", "Example:", "  weir lab list -o json"})
     int list(
             @Mixin Output listOutput,
             @Option(

@@ -11,7 +11,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         description = "Topics and their limits.",
-        subcommands = TopicProfileCommand.class)
+        subcommands = TopicProfileCommand.class,
+        footer = {"", "Example:", "  weir topic profile orders.csv     the limit that a recorded trace needs"})
 public final class TopicCommand implements CliCommand {
     @Spec
     private CommandSpec spec;

@@ -103,8 +103,8 @@ public record ClusterStatus(List<BrokerLine> brokers, String leader, String sing
             return "unreachable";
         }
         String seen = member.get().state();
-        if (seen.equals("down")) {
-            // The life that was taken down is about to be forgotten; the one that answers comes after it.
+        if (seen.equals("down") || answer.get().incarnation() != member.get().incarnation()) {
+            // The member is an earlier life, taken down or not yet missed; the one that answers comes after it.
             return "joining";
         }
         return answer.get().state().equals("leaving") ? "leaving" : seen;

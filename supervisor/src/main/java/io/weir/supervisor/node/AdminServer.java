@@ -10,6 +10,8 @@ import akka.http.javadsl.model.HttpRequest;
 import akka.http.javadsl.model.HttpResponse;
 import akka.http.javadsl.model.StatusCode;
 import akka.http.javadsl.model.StatusCodes;
+import akka.http.javadsl.model.headers.HttpChallenge;
+import akka.http.javadsl.model.headers.WWWAuthenticate;
 import akka.http.javadsl.server.AllDirectives;
 import akka.http.javadsl.server.Route;
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -26,6 +28,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -106,13 +109,28 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         return json(StatusCodes.ACCEPTED, Map.of("stopping", broker.id()));
     }
 
-    /** Lets through who shows the token; where none is set, the server is bound to loopback and every caller is local. */
-    private Route admin(java.util.function.Supplier<Route> inner) {
-        return extractRequest(request -> adminToken.isEmpty() || authorised(request)
-                ? inner.get()
-                : json(
-                        StatusCodes.UNAUTHORIZED,
-                        Map.of("error", "this changes state: send the admin token as 'Authorization: Bearer TOKEN'")));
+    /**
+     * Lets through who shows the token. Where none is set, the server is bound to loopback and every caller is local; a web page
+     * in a local browser is not meant, and its browser says so with an Origin.
+     */
+    private Route admin(Supplier<Route> inner) {
+        return extractRequest(request -> {
+            if (adminToken.isPresent() && !authorised(request)) {
+                return respondWithHeader(
+                        WWWAuthenticate.create(HttpChallenge.create("Bearer", "weir")),
+                        () -> json(
+                                StatusCodes.UNAUTHORIZED,
+                                Map.of(
+                                        "error",
+                                        "this changes state: send the admin token as 'Authorization: Bearer TOKEN'")));
+            }
+            if (adminToken.isEmpty() && request.getHeader("Origin").isPresent()) {
+                return json(
+                        StatusCodes.FORBIDDEN,
+                        Map.of("error", "a web page may not change state where no admin token is set"));
+            }
+            return inner.get();
+        });
     }
 
     private boolean authorised(HttpRequest request) {

@@ -81,7 +81,9 @@ public final class BrokerProcess implements AutoCloseable {
 
     private void live() {
         try {
-            registry.awaitStore();
+            if (!registry.awaitStore(this::stopping)) {
+                return;
+            }
             registryReader.start();
             boolean first = true;
             while (!stopping()) {

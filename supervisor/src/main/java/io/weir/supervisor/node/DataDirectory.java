@@ -4,11 +4,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A broker's own directory, held by an exclusive lock for as long as the process lives. The operating system drops the
@@ -17,6 +18,10 @@ import java.nio.file.StandardOpenOption;
  */
 public final class DataDirectory implements AutoCloseable {
     private static final int MAX_DIGITS = 20;
+    // POSIX drops a process's lock on a file as soon as it closes any descriptor of that file. Whoever tries again in
+    // this process must
+    // not even open it.
+    private static final Set<Path> HELD_HERE = ConcurrentHashMap.newKeySet();
 
     private final Path directory;
     private final FileChannel channel;
@@ -31,22 +36,31 @@ public final class DataDirectory implements AutoCloseable {
     public static DataDirectory lock(Path directory) {
         Path file = directory.resolve("lock");
         FileChannel channel = null;
+        Path held = null;
         try {
             Files.createDirectories(directory);
+            Path real = directory.toRealPath();
+            if (!HELD_HERE.add(real)) {
+                throw inUse(directory);
+            }
+            held = real;
             channel = FileChannel.open(
                     file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
             FileLock lock = channel.tryLock();
             if (lock != null) {
-                return new DataDirectory(directory, channel, lock);
+                return new DataDirectory(real, channel, lock);
             }
-        } catch (OverlappingFileLockException e) {
-            // Held by this very process: as taken as by another.
         } catch (IOException e) {
+            release(held, channel);
             throw new StartException("the data directory " + directory + " can't be used (" + e
                     + "): does this user have the rights to write there?");
         }
-        closeQuietly(channel);
-        throw new StartException("the data directory " + directory
+        release(held, channel);
+        throw inUse(directory);
+    }
+
+    private static StartException inUse(Path directory) {
+        return new StartException("the data directory " + directory
                 + " is in use by another broker process: stop that one, or give this broker a directory of its own");
     }
 
@@ -80,17 +94,21 @@ public final class DataDirectory implements AutoCloseable {
         } catch (IOException e) {
             throw new IllegalStateException("the lock on " + directory + " can't be released", e);
         } finally {
-            closeQuietly(channel);
+            release(directory, channel);
         }
     }
 
-    private static void closeQuietly(FileChannel channel) {
+    private static void release(Path held, FileChannel channel) {
         try {
             if (channel != null) {
                 channel.close();
             }
         } catch (IOException e) {
             throw new IllegalStateException("a lock file can't be closed", e);
+        } finally {
+            if (held != null) {
+                HELD_HERE.remove(held);
+            }
         }
     }
 }

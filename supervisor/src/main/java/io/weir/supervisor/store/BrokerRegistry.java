@@ -18,8 +18,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,23 +58,33 @@ public final class BrokerRegistry implements AutoCloseable {
 
     /** Waits until the store answers and has its tables; gives up with the reason after the start time-out. */
     public void awaitStore() {
+        awaitStore(() -> false);
+    }
+
+    /** The same, until {@code givenUp}: false if that came first. */
+    public boolean awaitStore(BooleanSupplier givenUp) {
         long deadlineNs = System.nanoTime() + settings.startTimeout().toNanos();
         boolean told = false;
-        while (true) {
+        while (!givenUp.getAsBoolean()) {
             try {
                 call(opened -> {
                     StoreSchema.ensure(opened, settings.kind());
                     return null;
                 });
-                return;
+                return true;
             } catch (StoreException e) {
-                if (e.getCause() == null || System.nanoTime() - deadlineNs > 0) {
-                    throw e.getCause() == null
-                            ? e
-                            : new StoreException("the store at " + settings.safeUrl() + " did not answer within "
-                                    + settings.startTimeout().toSeconds() + " s (" + reason(e)
-                                    + "): is it running, and are"
-                                    + " weir.store.url, user and password right?");
+                if (e.getCause() == null) {
+                    throw e;
+                }
+                if (isRefusedLogin(e)) {
+                    throw new StoreException("the store at " + settings.safeUrl() + " refuses user '" + settings.user()
+                            + "' (" + reason(e) + "): are weir.store.user and password right?");
+                }
+                if (System.nanoTime() - deadlineNs > 0) {
+                    throw new StoreException("the store at " + settings.safeUrl() + " did not answer within "
+                            + settings.startTimeout().toSeconds() + " s (" + reason(e)
+                            + "): is it running, and are"
+                            + " weir.store.url, user and password right?");
                 }
                 if (!told) {
                     LOG.debug("Waiting for the store at {}: {}", settings.safeUrl(), reason(e));
@@ -81,6 +93,7 @@ public final class BrokerRegistry implements AutoCloseable {
             }
             pause();
         }
+        return false;
     }
 
     /** Begins a new life of a broker: the next incarnation, written before anyone can use it. */
@@ -215,6 +228,9 @@ public final class BrokerRegistry implements AutoCloseable {
 
     @Override
     public void close() {
+        if (thread.isShutdown()) {
+            return;
+        }
         try {
             thread.submit(this::dropConnection).get(1, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
@@ -242,7 +258,12 @@ public final class BrokerRegistry implements AutoCloseable {
                 throw e;
             }
         };
-        Future<T> answer = thread.submit(task);
+        Future<T> answer;
+        try {
+            answer = thread.submit(task);
+        } catch (RejectedExecutionException e) {
+            throw new StoreException("the store is not asked any more: this broker has stopped");
+        }
         try {
             return answer.get(settings.statementTimeout().toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -252,7 +273,10 @@ public final class BrokerRegistry implements AutoCloseable {
             throw new StoreException("the store refused: " + e.getCause().getMessage(), e.getCause());
         } catch (TimeoutException e) {
             answer.cancel(true);
-            throw new StoreException("the store did not answer within " + settings.statementTimeout(), e);
+            throw new StoreException(
+                    "the store did not answer within "
+                            + settings.statementTimeout().toMillis() + " ms",
+                    e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new StoreException("interrupted while waiting for the store", e);
@@ -283,6 +307,13 @@ public final class BrokerRegistry implements AutoCloseable {
             }
             connection = null;
         }
+    }
+
+    /** SQL's class 28: waiting does not help. */
+    private static boolean isRefusedLogin(StoreException e) {
+        return e.getCause() instanceof SQLException refused
+                && refused.getSQLState() != null
+                && refused.getSQLState().startsWith("28");
     }
 
     private static String reason(StoreException e) {

@@ -53,8 +53,9 @@ final class StoreSchema {
     }
 
     private static int recordedVersion(Connection connection) throws SQLException {
-        try (ResultSet tables =
-                connection.getMetaData().getTables(null, null, "%", new String[] {"TABLE", "BASE TABLE"})) {
+        try (ResultSet tables = connection
+                .getMetaData()
+                .getTables(null, connection.getSchema(), "%", new String[] {"TABLE", "BASE TABLE"})) {
             boolean found = false;
             while (tables.next()) {
                 found |= tables.getString("TABLE_NAME").equalsIgnoreCase("weir_schema");
@@ -93,8 +94,9 @@ final class StoreSchema {
     }
 
     /**
-     * Akka Persistence JDBC ships its tables as a script. Some of its indexes lack the words that let them run twice, others are built
-     * concurrently, which needs no transaction but can't be in one: on empty tables nobody waits.
+     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's own is meant; some of
+     * its indexes lack the words that let them run twice, others are built concurrently, which can't be done in a transaction: on
+     * empty tables nobody waits.
      */
     private static List<String> persistenceTables(StoreKind kind) {
         String resource =
@@ -107,7 +109,7 @@ final class StoreSchema {
             List<String> statements = new ArrayList<>();
             for (String sql : script.split(";")) {
                 if (!sql.isBlank()) {
-                    statements.add(sql.strip().replaceFirst(ANY_INDEX, REPEATABLE_INDEX));
+                    statements.add(sql.strip().replace(" public.", " ").replaceFirst(ANY_INDEX, REPEATABLE_INDEX));
                 }
             }
             return statements;

@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import org.h2.tools.Server;
 
 /**
@@ -27,8 +28,9 @@ public final class StoreServer implements AutoCloseable {
         // H2 binds to all addresses unless this is set, and reads it once.
         System.setProperty("h2.bindAddress", "127.0.0.1");
         String file = directory.toAbsolutePath().resolve(DATABASE).toString();
+        Connection connection = null;
         try {
-            Connection connection = DriverManager.getConnection(
+            connection = DriverManager.getConnection(
                     "jdbc:h2:file:" + file + ";DATABASE_TO_UPPER=false;DB_CLOSE_DELAY=-1;WRITE_DELAY=0",
                     USER,
                     password);
@@ -41,7 +43,11 @@ public final class StoreServer implements AutoCloseable {
                             directory.toAbsolutePath().toString())
                     .start();
             return new StoreServer(connection, server);
+        } catch (StoreException e) {
+            shutDown(connection);
+            throw e;
         } catch (SQLException e) {
+            shutDown(connection);
             throw new StoreException(
                     "the store in " + directory + " can't start on port " + port + ": " + e.getMessage(), e);
         }
@@ -55,8 +61,16 @@ public final class StoreServer implements AutoCloseable {
     @Override
     public void close() {
         server.stop();
-        try (Connection connection = keepOpen) {
-            connection.createStatement().execute("SHUTDOWN");
+        shutDown(keepOpen);
+    }
+
+    private static void shutDown(Connection opened) {
+        if (opened == null) {
+            return;
+        }
+        try (Connection connection = opened;
+                Statement statement = connection.createStatement()) {
+            statement.execute("SHUTDOWN");
         } catch (SQLException e) {
             throw new StoreException("the store did not shut down cleanly: " + e.getMessage(), e);
         }
