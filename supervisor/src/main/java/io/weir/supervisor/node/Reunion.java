@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
  * each time believes that it is with the majority, and ends up alone and content (seen with three brokers, keep-majority).
  *
  * <p>So a broker that misses some that the store calls running asks them over HTTP. If one of them is up in a cluster that does
- * not have this broker's present life, and that cluster is the larger (of two equal ones: the one with the lowest id), three
+ * not have this broker's present life, and that cluster is the larger (of two equal ones: the one that has the lowest id up), three
  * times in a row, then this broker should leave and join that one. Both sides judge alike, so only one of them moves.
  */
 final class Reunion {
