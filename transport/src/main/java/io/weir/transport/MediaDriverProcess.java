@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.agrona.concurrent.BackoffIdleStrategy;
+import org.agrona.concurrent.SleepingMillisIdleStrategy;
 
 /**
  * The Aeron media driver that all brokers of one host share, in a process of its own: brokers on one host then link
@@ -20,6 +21,7 @@ public final class MediaDriverProcess implements AutoCloseable {
     private static final int YIELDS = 10;
     private static final long MIN_PARK_NS = 1_000;
     private static final long MAX_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long NEW_LINK_POLL_MS = 20;
     /** A killed client's streams are freed after this; Aeron's 10 s would stall whoever publishes to it. */
     private static final long CLIENT_LIVENESS_NS = TimeUnit.SECONDS.toNanos(3);
 
@@ -38,6 +40,8 @@ public final class MediaDriverProcess implements AutoCloseable {
                 .dirDeleteOnShutdown(true)
                 .threadingMode(ThreadingMode.SHARED)
                 .sharedIdleStrategy(new BackoffIdleStrategy(SPINS, YIELDS, MIN_PARK_NS, MAX_PARK_NS))
+                // Its tasks come with a new link only; by default it would look for one a thousand times a second.
+                .asyncExecutorIdleStrategy(new SleepingMillisIdleStrategy(NEW_LINK_POLL_MS))
                 .driverTimeoutMs(DRIVER_TIMEOUT_MS)
                 .clientLivenessTimeoutNs(CLIENT_LIVENESS_NS)
                 .warnIfDirectoryExists(false)
