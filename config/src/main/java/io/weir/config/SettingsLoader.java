@@ -48,8 +48,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                     .withFallback(reference)
                     .resolve();
             WeirSettings settings = read(layered);
-            return new SettingsLoader(
-                    settings, derived(settings).withFallback(layered));
+            return new SettingsLoader(settings, derived(settings).withFallback(layered));
         } catch (ConfigException e) {
             throw new SettingsException("settings can't be read: " + e.getMessage());
         }
