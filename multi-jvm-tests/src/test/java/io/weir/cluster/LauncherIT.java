@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.supervisor.local.ClusterDirectory;
+import io.weir.supervisor.local.LocalProcess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -45,7 +48,7 @@ class LauncherIT {
         Answer up = weir("up", "--detach", "--brokers", "2", "--data", data, "--port-base", base, "-o", "json");
         assertThat(up.exit()).as(up.err()).isZero();
         assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
-        List<Long> pids = new ArrayList<>(pidsIn(data));
+        List<LocalProcess> started = new ArrayList<>(processesIn(data));
         try {
             // Without --data: the last 'up' is meant.
             JsonNode status = weir("status", "-o", "json").json();
@@ -55,7 +58,7 @@ class LauncherIT {
 
             Answer again = weir("up", "--detach", "--data", data);
             assertThat(again.exit()).isZero();
-            assertThat(pidsIn(data)).as("what runs is left alone").isEqualTo(pids);
+            assertThat(processesIn(data)).as("what runs is left alone").isEqualTo(started);
 
             long b2 = status.at("/brokers/1/pid").asLong();
             ProcessHandle handle = ProcessHandle.of(b2).orElseThrow();
@@ -67,7 +70,7 @@ class LauncherIT {
             assertThat(weir("up", "--detach").exit())
                     .as("brings the dead broker back")
                     .isZero();
-            pids.addAll(pidsIn(data));
+            started.addAll(processesIn(data));
             String http = "127.0.0.1:" + (Integer.parseInt(base) + 1);
             assertThat(weir("status", "--http", http, "-o", "json")
                             .json()
@@ -83,7 +86,7 @@ class LauncherIT {
 
             Answer resumed = weir("up", "--detach", "--data", data);
             assertThat(resumed.exit()).as(resumed.err()).isZero();
-            pids.addAll(pidsIn(data));
+            started.addAll(processesIn(data));
             assertThat(weir("status", "-o", "json")
                             .json()
                             .at("/brokers/1/incarnation")
@@ -93,12 +96,45 @@ class LauncherIT {
         } finally {
             weir("down", "--data", data);
         }
-        assertThat(pids)
-                .noneMatch(
-                        pid -> ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false));
+        assertThat(started).noneMatch(LocalProcess::isAlive);
         assertThat(sharedMemory()).isEqualTo(sharedBefore);
         assertThat(dir.resolve("user").resolve("last")).doesNotExist();
         assertThat(weir("status").exit()).as("nothing is up any more").isEqualTo(3);
+    }
+
+    @Test
+    void shouldStayAndStopEverythingWhenItIsInterrupted() throws Exception {
+        String data = dir.resolve("data").toString();
+        Path out = dir.resolve("up.out");
+        ProcessBuilder builder = new ProcessBuilder(
+                        BuiltDistribution.launcher().toString(),
+                        "up",
+                        "--brokers",
+                        "1",
+                        "--data",
+                        data,
+                        "--port-base",
+                        Integer.toString(BrokerCluster.freePortBase(1)))
+                .redirectErrorStream(true)
+                .redirectOutput(out.toFile());
+        builder.environment().put("WEIR_USER_DIR", dir.resolve("user").toString());
+        Process up = builder.start();
+        try {
+            while (!Files.readString(out).contains("Ctrl-C stops the cluster")) {
+                assertThat(up.isAlive()).as(Files.readString(out)).isTrue();
+                up.waitFor(100, TimeUnit.MILLISECONDS);
+            }
+            List<LocalProcess> started = processesIn(data);
+            assertThat(started).hasSize(3).allMatch(LocalProcess::isAlive);
+
+            run(List.of("kill", "-INT", Long.toString(up.pid())));
+
+            assertThat(up.waitFor(60, TimeUnit.SECONDS)).as("ends").isTrue();
+            assertThat(started).noneMatch(LocalProcess::isAlive);
+        } finally {
+            up.destroy();
+            weir("down", "--data", data);
+        }
     }
 
     @Test
@@ -227,12 +263,10 @@ class LauncherIT {
                 Files.readString(err, StandardCharsets.UTF_8));
     }
 
-    private static List<Long> pidsIn(String data) throws IOException {
-        List<Long> pids = new ArrayList<>();
-        JSON.readTree(Path.of(data, "cluster.json").toFile())
-                .at("/processes")
-                .forEach(process -> pids.add(process.get("pid").asLong()));
-        return pids.stream().sorted().toList();
+    private static List<LocalProcess> processesIn(String data) {
+        return ClusterDirectory.existing(Path.of(data)).state().orElseThrow().processes().stream()
+                .sorted(Comparator.comparing(LocalProcess::name))
+                .toList();
     }
 
     private static Set<Path> sharedMemory() throws IOException {
