@@ -66,10 +66,14 @@ public record Installation(Path home) {
         }
     }
 
-    /** What Aeron needs, and what keeps newer JVMs from warning about it. */
+    /** What Aeron needs, what keeps newer JVMs from warning about it, and no word about a class archive that fits only in part. */
     private static List<String> flagsOfThisJava() {
-        List<String> flags =
-                new ArrayList<>(List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED", "-Xshare:auto"));
+        List<String> flags = new ArrayList<>(List.of(
+                "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
+                "-Xshare:auto",
+                "-Xlog:disable",
+                "-Xlog:all=warning:stderr",
+                "-Xlog:cds=off:stderr"));
         if (Runtime.version().feature() >= 24) {
             flags.addAll(List.of("--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"));
         }

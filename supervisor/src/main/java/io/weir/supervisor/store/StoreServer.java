@@ -31,7 +31,8 @@ public final class StoreServer implements AutoCloseable {
         Connection connection = null;
         try {
             connection = DriverManager.getConnection(
-                    "jdbc:h2:file:" + file + ";DATABASE_TO_UPPER=false;DB_CLOSE_DELAY=-1;WRITE_DELAY=0",
+                    "jdbc:h2:file:" + file
+                            + ";DATABASE_TO_UPPER=false;DB_CLOSE_DELAY=-1;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE",
                     USER,
                     password);
             connection.setAutoCommit(false);
