@@ -9,9 +9,11 @@ import io.weir.supervisor.local.LocalProcess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -140,6 +142,7 @@ class LauncherIT {
     @Test
     void shouldSayInOneLineWhatToDoWhenAStartIsNotPossible() throws Exception {
         int base = BrokerCluster.freePortBase(1);
+        Set<Path> sharedBefore = sharedMemory();
         try (ServerSocket taken = new ServerSocket(base + 1, 1, InetAddress.getByName("127.0.0.1"))) {
             assertThat(taken.isBound()).isTrue();
             refused(
@@ -151,6 +154,31 @@ class LauncherIT {
                     "--port-base",
                     Integer.toString(base));
         }
+        Path locked = dir.resolve("locked");
+        Files.createDirectories(
+                ClusterDirectory.create(locked).root().resolve("brokers").resolve("b1"));
+        try (FileChannel lock = FileChannel.open(
+                locked.resolve("brokers").resolve("b1").resolve("lock"),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE)) {
+            assertThat(lock.lock()).isNotNull();
+            refused(
+                    "b1 ended while starting: the data directory " + locked,
+                    "up",
+                    "--detach",
+                    "--brokers",
+                    "1",
+                    "--port-base",
+                    Integer.toString(base),
+                    "--data",
+                    locked.toString());
+        }
+        assertThat(processesIn(locked.toString()))
+                .as("what was started with it is stopped")
+                .noneMatch(LocalProcess::isAlive);
+
+        assertThat(sharedMemory()).isEqualTo(sharedBefore);
+
         Files.createDirectory(dir.resolve("foreign"));
         Files.writeString(dir.resolve("foreign").resolve("thesis.doc"), "mine");
         refused(

@@ -33,6 +33,10 @@ final class ClusterOption {
 
     /** The local cluster that is meant. */
     ClusterDirectory directory() {
+        if (choice.http != null) {
+            throw CliException.usage(
+                    "this is about processes on this machine: say which cluster with --data, not --http");
+        }
         LastCluster last = new LastCluster(System.getenv());
         Path path = Optional.ofNullable(choice.data)
                 .or(last::data)

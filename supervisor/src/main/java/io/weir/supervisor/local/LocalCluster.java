@@ -83,8 +83,9 @@ public final class LocalCluster {
                 }
                 awaitReady(state, missing);
             } catch (RuntimeException e) {
-                for (String name : missing) {
-                    state.process(name).ifPresent(LocalProcess::kill);
+                stop(state, missing);
+                if (missing.contains(ClusterState.DRIVER)) {
+                    directory.deleteAeronDirectory();
                 }
                 throw e;
             }

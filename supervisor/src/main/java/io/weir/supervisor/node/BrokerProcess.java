@@ -109,6 +109,7 @@ public final class BrokerProcess implements AutoCloseable {
             LOG.debug("{} waits for the store before it joins again: {}", id(), e.getMessage());
             return;
         }
+        refuseAStoreThatForgot(incarnation);
         directory.writeIncarnation(incarnation);
         view = NodeView.down(incarnation);
         if (!first) {
@@ -136,6 +137,17 @@ public final class BrokerProcess implements AutoCloseable {
         view = NodeView.down(incarnation);
         if (stopping()) {
             markStopped(incarnation);
+        }
+    }
+
+    /** Incarnations go up for ever. One that does not comes from another store, or from one that was set back to an older state. */
+    private void refuseAStoreThatForgot(long incarnation) {
+        long last = directory.lastIncarnation();
+        if (incarnation <= last) {
+            throw new StartException("the store gave " + id() + " the incarnation " + incarnation
+                    + ", but this data directory has already had " + last + ": is "
+                    + settings.store().safeUrl()
+                    + " the store that it belongs to? If that one is lost for good, start with a new data directory");
         }
     }
 

@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -187,5 +188,17 @@ class AdminServerTest {
         assertThat(waiting.post("/stop", "Authorization", "Bearer " + TOKEN).statusCode())
                 .isEqualTo(202);
         waiting.awaitEnd();
+    }
+
+    @Test
+    void shouldRefuseAStoreThatHandsOutAnIncarnationAgain() {
+        try (DataDirectory directory = DataDirectory.lock(dir.resolve("b9"))) {
+            directory.writeIncarnation(7);
+        }
+        SettingsLoader settings = SettingsLoader.load(Optional.empty(), store.environment("b9", dir.resolve("b9")));
+
+        assertThatThrownBy(() -> BrokerProcess.run(settings))
+                .isInstanceOf(StartException.class)
+                .hasMessageContaining("the store gave b9 the incarnation 1, but this data directory has already had 7");
     }
 }
