@@ -90,9 +90,7 @@ public final class LocalCluster {
                 throw e;
             }
             return state;
-        } catch (RuntimeException e) {
-            throw e;
-        } catch (Exception e) {
+        } catch (IOException e) {
             throw new LocalClusterException(
                     "the lock in " + directory.root() + " can't be released: " + e.getMessage());
         }
@@ -323,9 +321,7 @@ public final class LocalCluster {
             brokers.forEach(id -> stop(state, List.of(id)));
             stop(state, List.of(ClusterState.STORE, ClusterState.DRIVER));
             directory.deleteAeronDirectory();
-        } catch (RuntimeException e) {
-            throw e;
-        } catch (Exception e) {
+        } catch (IOException e) {
             throw new LocalClusterException(
                     "the lock in " + directory.root() + " can't be released: " + e.getMessage());
         }
