@@ -10,7 +10,9 @@ import io.weir.limiter.supply.algorithm.Effect;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.Watch;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -111,8 +114,8 @@ final class SupplyWorld {
         Map<Holder, Map<TopicName, Holding>> gates = new LinkedHashMap<>();
         for (SupplyBroker broker : brokers) {
             if (broker.up()) {
-                gates.put(broker.holder(), broker.gates());
-                note("at the end", broker.holder(), broker.gates());
+                gates.put(broker.holder(), broker.gates().held());
+                note("at the end", broker.holder(), broker.gates().held());
             }
         }
         List<LimitRow> latest = new ArrayList<>();
@@ -178,7 +181,7 @@ final class SupplyWorld {
     }
 
     /** Over the network: lost, repeated, overtaken, or later than any patience. */
-    void send(SupplyBroker from, BrokerId to, Consumer<SupplyBroker> message) {
+    void send(SupplyBroker from, BrokerId to, Consumer<SupplyActors> message) {
         SupplyBroker target = brokers[indexOf(to)];
         boolean lost = faulty() && (cut[from.index()][target.index()] || chance(course.loss));
         if (!lost || chance(0.2)) {
@@ -189,7 +192,7 @@ final class SupplyWorld {
         }
     }
 
-    private void deliver(SupplyBroker target, Consumer<SupplyBroker> message, boolean held) {
+    private void deliver(SupplyBroker target, Consumer<SupplyActors> message, boolean held) {
         boolean late = held || faulty() && chance(course.late);
         long delayNs = late ? random.nextLong(3 * PATIENCE_NS) : MS + random.nextLong(10 * MS);
         plan(delayNs, () -> target.receive(message));
@@ -203,8 +206,12 @@ final class SupplyWorld {
      * A request to the store. It may be lost before or after it was carried out, or be carried out long after the caller gave up
      * or died. The caller hears the answer or, once, that there is none.
      */
-    <T> void call(SupplyBroker caller, Supplier<T> operation, Consumer<T> answered, Runnable unknown) {
-        int life = caller.actorLife();
+    <T> void call(
+            SupplyBroker caller,
+            BooleanSupplier current,
+            Supplier<T> operation,
+            Consumer<T> answered,
+            Runnable unknown) {
         long thereNs = MS + random.nextLong((troubled ? 120 : 8) * MS);
         double fate = faulty() ? random.nextDouble() : 1;
         double lost = course.unknownWrite * (troubled ? 4 : 1);
@@ -212,25 +219,44 @@ final class SupplyWorld {
             if (chance(0.25)) {
                 plan(thereNs + random.nextLong(3 * PATIENCE_NS), operation::get);
             }
-            caller.later(STORE_TIMEOUT_NS, unknown);
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
         } else if (fate < lost) {
             if (chance(0.5)) {
                 plan(thereNs, operation::get);
             }
-            caller.later(STORE_TIMEOUT_NS, unknown);
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
         } else if (fate < lost + course.lateWrite) {
             plan(STORE_TIMEOUT_NS + random.nextLong(2 * PATIENCE_NS), operation::get);
-            caller.later(STORE_TIMEOUT_NS, unknown);
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
         } else {
             plan(thereNs, () -> {
                 T answer = operation.get();
-                caller.later(life, MS + random.nextLong(8 * MS), () -> answered.accept(answer));
+                caller.later(current, MS + random.nextLong(8 * MS), () -> answered.accept(answer));
             });
         }
     }
 
-    void backed(Holder holder) {
-        brokers[indexOf(holder.broker())].backed(holder);
+    /** Carried out by the store: empty if stored, else what is there. */
+    Optional<SupplyEvent> append(Holder holder, long sequence, SupplyEvent event) {
+        Optional<SupplyEvent> there = store.append(holder, sequence, event);
+        note("store", holder, sequence, there.isEmpty() ? "appends" : "has", there.orElse(event));
+        SupplyBroker broker = brokers[indexOf(holder.broker())];
+        if (there.isEmpty() && broker.runs(holder)) {
+            broker.gates().checkBacked();
+        }
+        return there;
+    }
+
+    /** Another's journal, perhaps not up to its end. */
+    Ledger read(Holder holder) {
+        int size = store.journalSize(holder);
+        boolean stale = faulty() && size > 0 && chance(course.staleRead);
+        return replay(holder, stale ? random.nextInt(size) : size);
+    }
+
+    Ledger replay(Holder holder, int size) {
+        int snapshotAt = size == 0 ? -1 : random.nextInt(size);
+        return store.replay(holder, size, snapshotAt, course.has(Flaw.SNAPSHOT_WITHOUT_LEGACIES));
     }
 
     Sight sight() {
@@ -343,7 +369,11 @@ final class SupplyWorld {
             case LEAVE -> victim.leave();
             case CONFIRM_STOP -> confirmStops(0.5);
             case LIMIT_CHANGE -> changeLimit(topics.get(random.nextInt(topics.size())));
-            case DEMAND_CHANGE -> victim.anyDemand();
+            case DEMAND_CHANGE -> {
+                if (victim.up()) {
+                    victim.gates().anyDemand();
+                }
+            }
             default -> throw new IllegalArgumentException("unknown fault " + fault);
         }
     }

@@ -13,18 +13,19 @@ public record Debt(long version, Share remaining) {
      * an account that could not admit with less, so that the debt always ends.
      *
      * @param limit what is to be left over all
+     * @param urgency doubles the part: it is too small where much of the topic is stranded, and only the collector sees that
      */
-    public Holding contribution(Holding mine, Share limit) {
+    public Holding contribution(Holding mine, Share limit, int urgency) {
         Share all = mine.share();
         Share wanted = new Share(
-                part(all.rateMicros(), remaining.rateMicros(), limit.rateMicros()),
-                part(all.burstMicros(), remaining.burstMicros(), limit.burstMicros()));
+                part(all.rateMicros(), remaining.rateMicros(), limit.rateMicros(), urgency),
+                part(all.burstMicros(), remaining.burstMicros(), limit.burstMicros(), urgency));
         Holding cut = mine.cut(wanted);
         return cut.isNone() && !wanted.isNone() ? mine : cut;
     }
 
-    /** mine·owed/(owed + left), rounded up so that the last micro-token comes too; a double only chooses how much moves. */
-    private static long part(long mine, long owed, long left) {
-        return owed == 0 ? 0 : Math.min(mine, (long) Math.ceil((double) mine * owed / (owed + left)));
+    /** Rounded up so that the last micro-token comes too; a double only chooses how much moves. */
+    private static long part(long mine, long owed, long left, int urgency) {
+        return owed == 0 ? 0 : (long) Math.min(mine, Math.ceil(Math.scalb((double) mine * owed / (owed + left), urgency)));
     }
 }
