@@ -49,7 +49,15 @@ final class Course {
     double fileLock = 0.7;
     boolean fastClocks;
     boolean borrowing = true;
+    /** Demand comes and goes everywhere at once, so that full buckets meet a burst. */
+    boolean bursty;
+
+    long slowestMessageMs = 10;
+    long longestDownMs = 3_000;
     long meanFaultGapMs = 350;
+    /** The only invariant that is looked at; all if empty. */
+    String watched = "";
+
     final Set<Flaw> flaws = EnumSet.noneOf(Flaw.class);
 
     /** Any cluster, any faults. */
@@ -64,6 +72,9 @@ final class Course {
         }
         course.weights[Fault.HEAL.ordinal()] += 4;
         course.fastClocks = random.nextInt(4) == 0;
+        course.bursty = random.nextInt(3) == 0;
+        course.slowestMessageMs = random.nextInt(3) == 0 ? 90 : 10;
+        course.longestDownMs = random.nextInt(3) == 0 ? 200 : 3_000;
         course.meanFaultGapMs = 150 + random.nextInt(600);
         if (random.nextInt(3) == 0) {
             course.unknownWrite = 0.15;
@@ -78,6 +89,88 @@ final class Course {
         for (Fault fault : faults) {
             weights[fault.ordinal()] = 3;
         }
+        return this;
+    }
+
+    /** Where this flaw shows soonest: the faults, failpoints and shape that it needs, and no others. */
+    Course directedAt(Flaw flaw) {
+        switch (flaw) {
+            case ADOPTED_NOT_INHERITED -> {
+                only(Fault.CRASH, Fault.PARTITION, Fault.HEAL);
+                failpoint = "Send";
+                failpointChance = 0.1;
+            }
+            case RECOVER_WITHOUT_BARRIER -> {
+                only(Fault.ACTOR_CRASH, Fault.DEMAND_CHANGE);
+                lateWrite = 0.3;
+                floorPermille = 500;
+            }
+            case SETTLED_DEBT_FORGOTTEN -> {
+                only(Fault.LIMIT_CHANGE);
+                failpoint = "MarkDone";
+                failpointChance = 0.7;
+            }
+            case KEPT_ON_FENCE -> {
+                only(Fault.STORE_CUT, Fault.PAUSE, Fault.HEAL);
+                floorPermille = 500;
+            }
+            case HEIR_STARTS_FULL -> {
+                only(Fault.CRASH);
+                burstTenthsOfW = 50;
+                floorPermille = 0;
+                bursty = false;
+            }
+            case MINT_FULL, OVERLAPPING_VERSIONS, BURN_BEFORE_REMOVED, MINT_WITHOUT_CLAIM -> {
+                only(Fault.LIMIT_CHANGE);
+                meanFaultGapMs = 250;
+            }
+            case SNAPSHOT_WITHOUT_LEGACIES -> only(Fault.CRASH, Fault.LIMIT_CHANGE, Fault.HEAL);
+            case LEAVE_BY_TRANSFER -> only(Fault.LEAVE, Fault.DEMAND_CHANGE);
+            case NO_LEASE_CHECK, EARLY_CLAIM -> {
+                only(Fault.STORE_CUT, Fault.PAUSE, Fault.PARTITION, Fault.HEAL);
+                floorPermille = 0;
+            }
+            case NO_BENEFICIARY_CAS -> only(Fault.CRASH);
+            case NO_DEFLATION -> fastClocks = true;
+            case STAMP_AT_CONFIRM -> gatePause = 0.02;
+            case BORROW_WITHOUT_RESERVATION -> borrowingAlone();
+            case BORROW_WITHOUT_DEDUP -> {
+                borrowingAlone();
+                late = 0.2;
+            }
+            case BORROW_WITHOUT_INCARNATION -> {
+                borrowingAlone().only(Fault.CRASH);
+                slowestMessageMs = 10;
+                late = 0.3;
+                longestDownMs = 50;
+                meanFaultGapMs = 300;
+                fileLock = 1;
+                unknownWrite = 0;
+                lateWrite = 0;
+            }
+            case LEND_PAST_LEASE -> {
+                borrowingAlone().only(Fault.STORE_CUT, Fault.HEAL);
+                slowestMessageMs = 10;
+                staleRead = 0.9;
+                meanFaultGapMs = 700;
+            }
+            default -> {}
+        }
+        return this;
+    }
+
+    private Course borrowingAlone() {
+        only();
+        bursty = true;
+        slowestMessageMs = 90;
+        rate = 200;
+        burstTenthsOfW = 1;
+        brokers = 3;
+        topics = 1;
+        floorPermille = 0;
+        effectCrash = 0;
+        gatePause = 0;
+        late = 0;
         return this;
     }
 

@@ -80,7 +80,11 @@ final class SimulatedGates {
 
     /** Skewed at first; at the end everybody wants more than there is. */
     Demand demand(int topic) {
-        long rate = world.saturated() ? 4 * world.course.rate * Limit.MICROS : demandMicros[topic];
+        long most = 4 * world.course.rate * Limit.MICROS;
+        long rate = world.saturated() ? most : demandMicros[topic];
+        if (world.course.bursty) {
+            rate = most / 2;
+        }
         return new Demand(rate, rate / 4 + Limit.MICROS);
     }
 
@@ -103,8 +107,13 @@ final class SimulatedGates {
         double dt = (world.nowNs() - lastLoadNs[topic]) * 1e-9;
         lastLoadNs[topic] = world.nowNs();
         double rate = demand(topic).rateMicros() / (double) Limit.MICROS;
-        waiting[topic] = Math.min(Math.max(2, rate), waiting[topic] + rate * dt);
-        long nextNs = 50 * MS;
+        boolean bursty = world.course.bursty && !world.saturated();
+        if (bursty) {
+            waiting[topic] = world.burst(host.index()) ? rate : 0;
+        } else {
+            waiting[topic] = Math.min(Math.max(2, rate), waiting[topic] + rate * dt);
+        }
+        long nextNs = (bursty ? 8 : 50) * MS;
         while (waiting[topic] >= 1) {
             long now = host.localNs();
             Verdict taken = gates[topic].take(1, now);
@@ -137,20 +146,24 @@ final class SimulatedGates {
     }
 
     private void borrow(int topic) {
+        TopicName name = world.topics.get(topic);
         lendings[topic]
                 .ask(host.actors().peers(), waitingMicros(topic), host.localNs())
-                .ifPresent(request -> world.send(
-                        host,
-                        request.to().broker(),
-                        actors -> actors.gates().onBorrowRequest(topic, request, host.index())));
+                .ifPresent(request -> {
+                    world.checker.asked(request, name);
+                    world.send(
+                            host,
+                            request.to().broker(),
+                            actors -> actors.gates().onBorrowRequest(topic, request, host.index()));
+                });
     }
 
     private void onBorrowRequest(int topic, Lending.Request request, int slot) {
+        TopicName name = world.topics.get(topic);
         lendings[topic]
                 .onRequest(slot, request, waitingMicros(topic), host.localNs())
                 .ifPresent(reply -> {
-                    world.checker.tokens(
-                            holder, world.topics.get(topic), -reply.body().givenMicros());
+                    world.checker.lent(holder, name, reply.body().givenMicros(), host.localNs());
                     world.send(
                             host,
                             reply.to().broker(),
@@ -159,8 +172,9 @@ final class SimulatedGates {
     }
 
     private void onBorrowReply(int topic, Lending.Reply reply, int slot) {
+        Holding before = gates[topic].held(host.localNs());
         long added = lendings[topic].onReply(slot, reply, host.localNs());
-        world.checker.tokens(holder, world.topics.get(topic), added);
+        world.checker.borrowed(holder, world.topics.get(topic), reply, added, before.leased());
     }
 
     private long waitingMicros(int topic) {

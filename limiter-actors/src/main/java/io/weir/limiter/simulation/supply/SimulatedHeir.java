@@ -36,7 +36,8 @@ final class SimulatedHeir {
         watch = new Watch(early ? SupplyWorld.LEASE_NS / 4 : SupplyWorld.PATIENCE_NS, SupplyWorld.LEASE_NS / 4);
     }
 
-    void look(List<LeaseRow> rows) {
+    void look(List<LeaseRow> read) {
+        List<LeaseRow> rows = read.stream().map(this::forged).toList();
         watch.read(rows, host.localNs());
         for (LeaseRow row : rows) {
             if (row.state() != LeaseRow.State.STOPPED && host.provesStopped(row.holder())) {
@@ -57,7 +58,7 @@ final class SimulatedHeir {
                 world.note("store", row.holder(), fenced ? "is fenced" : "is not fenced");
                 return fenced;
             });
-        } else if (watch.waiting(forged(row), courtesyNs, host.localNs()) && workingOn.add(row.holder())) {
+        } else if (watch.waiting(row, courtesyNs, host.localNs()) && workingOn.add(row.holder())) {
             goOn(row.holder(), Optional.empty(), MOST_STEPS);
         }
     }

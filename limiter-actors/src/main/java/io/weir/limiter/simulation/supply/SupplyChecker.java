@@ -8,6 +8,7 @@ import io.weir.limiter.supply.algorithm.Gate.Verdict;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.Lending;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.limiter.supply.algorithm.Supply;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * SUPPLY.md's invariants C1 to C8 over what happened, with arithmetic of its own: it adds and subtracts four numbers a topic and
@@ -39,6 +41,8 @@ final class SupplyChecker {
 
     private record Change(long atNs, long rate, long burst, long level) {}
 
+    private record Ask(Holder asker, TopicName topic, long id) {}
+
     private record Part(Holder victim, Account account) {}
 
     private static final int MOST_VIOLATIONS = 20;
@@ -47,6 +51,7 @@ final class SupplyChecker {
     private static final int NUMBERS = 4;
 
     private final LongSupplier clock;
+    private final Predicate<String> watched;
     private final List<Violation> violations = new ArrayList<>();
     private final Map<Holder, Map<TopicName, long[]>> held = new LinkedHashMap<>();
     /** What each holder's own journal says: what was inherited from it stays in it. */
@@ -65,10 +70,13 @@ final class SupplyChecker {
     private final Map<TopicName, Integer> admissions = new HashMap<>();
     private final Map<Holder, Long> leaseEndLocalNs = new HashMap<>();
     private final Map<Holder, Map<TopicName, MovingBound>> local = new HashMap<>();
+    private final Map<Ask, Long> asked = new HashMap<>();
     private long commits;
 
-    SupplyChecker(LongSupplier clock) {
+    /** @param watched whether to look at this invariant at all */
+    SupplyChecker(LongSupplier clock, Predicate<String> watched) {
         this.clock = clock;
+        this.watched = watched;
     }
 
     List<Violation> violations() {
@@ -84,7 +92,7 @@ final class SupplyChecker {
     }
 
     void violated(String invariant, String what) {
-        if (violations.size() < MOST_VIOLATIONS) {
+        if (violations.size() < MOST_VIOLATIONS && watched.test(invariant)) {
             violations.add(new Violation(invariant, clock.getAsLong(), what));
         }
     }
@@ -281,9 +289,32 @@ final class SupplyChecker {
         }
     }
 
-    /** Tokens lent (negative) or borrowed. */
-    void tokens(Holder holder, TopicName topic, long micros) {
-        local(holder, topic).change(0, 0, micros, clock.getAsLong());
+    void asked(Lending.Request request, TopicName topic) {
+        asked.put(
+                new Ask(request.from(), topic, request.body().id()),
+                request.body().askedMicros());
+    }
+
+    /** C4 for the other way out of a bucket. */
+    void lent(Holder holder, TopicName topic, long micros, long localNs) {
+        local(holder, topic).change(0, 0, -micros, clock.getAsLong());
+        withinLease(holder, "lends", localNs);
+    }
+
+    /** Σλ + acceptable in flight ≤ Σβ, at each asker: what it may still accept has room, and counts once, for its own life. */
+    void borrowed(Holder holder, TopicName topic, Lending.Reply reply, long added, Supply before) {
+        local(holder, topic).change(0, 0, added, clock.getAsLong());
+        if (added == 0) {
+            return;
+        }
+        Long room = asked.remove(new Ask(holder, topic, reply.body().id()));
+        if (!reply.to().equals(holder)) {
+            violated("C5", holder + " borrows " + added + " of " + topic + " that were lent to " + reply.to());
+        } else if (room == null) {
+            violated("C5", holder + " borrows " + added + " of " + topic + " again, by " + reply);
+        } else if (before.levelMicros() + room > before.burstMicros()) {
+            violated("C5", holder + " asked for " + room + " of " + topic + " and has no room kept: " + before);
+        }
     }
 
     private MovingBound local(Holder holder, TopicName topic) {
@@ -291,7 +322,7 @@ final class SupplyChecker {
     }
 
     void renewed(Holder holder, long endLocalNs) {
-        leaseEndLocalNs.merge(holder, endLocalNs, Math::max);
+        leaseEndLocalNs.merge(holder, endLocalNs, (one, other) -> one - other > 0 ? one : other);
     }
 
     void admitted(Holder holder, TopicName topic, Verdict verdict, long stampNs, long confirmedLocalNs) {
@@ -311,10 +342,14 @@ final class SupplyChecker {
             violated("C4", holder + " admits from " + account + ", which is inherited");
         }
         if (verdict == Verdict.LEASED) {
-            long end = leaseEndLocalNs.getOrDefault(holder, Long.MIN_VALUE);
-            if (confirmedLocalNs >= end) {
-                violated("C4", holder + " admits at " + confirmedLocalNs + " on a lease until " + end);
-            }
+            withinLease(holder, "admits", confirmedLocalNs);
+        }
+    }
+
+    private void withinLease(Holder holder, String what, long localNs) {
+        long end = leaseEndLocalNs.get(holder);
+        if (localNs - end >= 0) {
+            violated("C4", holder + " " + what + " at " + localNs + " on a lease until " + end);
         }
     }
 

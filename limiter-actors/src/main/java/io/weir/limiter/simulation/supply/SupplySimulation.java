@@ -40,6 +40,21 @@ public final class SupplySimulation {
         return run.violations().isEmpty();
     }
 
+    /** A flaw that the checker found. */
+    public record Catch(long seed, String invariant, String what) {}
+
+    /** Leaves out one rule, directs the faults at it, and tries seeds until an invariant does not hold. */
+    public static Optional<Catch> caught(Flaw flaw, long firstSeed, int seeds) {
+        for (long seed = firstSeed; seed < firstSeed + seeds; seed++) {
+            SupplyRun run = run(seed, course -> course.directedAt(flaw).flawed(flaw));
+            if (!run.violations().isEmpty()) {
+                SupplyChecker.Violation first = run.violations().get(0);
+                return Optional.of(new Catch(seed, first.invariant(), first.what()));
+            }
+        }
+        return Optional.empty();
+    }
+
     static SupplyRun run(long seed, Consumer<Course> directed) {
         SplittableRandom random = new SplittableRandom(seed);
         Course course = Course.anything(random);
