@@ -151,10 +151,8 @@ final class SimulatedGates {
                 .ask(host.actors().peers(), waitingMicros(topic), host.localNs())
                 .ifPresent(request -> {
                     world.checker.asked(request, name);
-                    world.send(
-                            host,
-                            request.to().broker(),
-                            actors -> actors.gates().onBorrowRequest(topic, request, host.index()));
+                    world.send(host, request.to().broker(), actors -> actors.gates()
+                            .onBorrowRequest(topic, request, host.index()));
                 });
     }
 
@@ -164,10 +162,8 @@ final class SimulatedGates {
                 .onRequest(slot, request, waitingMicros(topic), host.localNs())
                 .ifPresent(reply -> {
                     world.checker.lent(holder, name, reply.body().givenMicros(), host.localNs());
-                    world.send(
-                            host,
-                            reply.to().broker(),
-                            actors -> actors.gates().onBorrowReply(topic, reply, host.index()));
+                    world.send(host, reply.to().broker(), actors -> actors.gates()
+                            .onBorrowReply(topic, reply, host.index()));
                 });
     }
 

@@ -90,10 +90,8 @@ final class SimulatedHeir {
         } else if (step instanceof Step.Claim e) {
             boolean blind = world.course.has(Flaw.NO_BENEFICIARY_CAS);
             actors.call(
-                    () -> world.store.update(
-                            holder,
-                            row -> forged(row)
-                                    .claim(e.account(), blind ? row.of(e.account()).heir() : e.expected(), me)),
+                    () -> world.store.update(holder, row -> forged(row)
+                            .claim(e.account(), blind ? row.of(e.account()).heir() : e.expected(), me)),
                     claimed -> {
                         if (blind) {
                             actors.command(() -> actors.keeper().inherit(victim, e.account()));
@@ -106,12 +104,9 @@ final class SimulatedHeir {
             workingOn.remove(holder);
         } else if (step instanceof Step.MarkDone e) {
             actors.call(
-                    () -> world.store.update(holder, row -> Optional.of(row.done(e.account()))),
-                    again::accept,
-                    giveUp);
+                    () -> world.store.update(holder, row -> Optional.of(row.done(e.account()))), again::accept, giveUp);
         } else if (step instanceof Step.ReadHeir e) {
-            actors.call(
-                    () -> world.read(e.heir()), ledger -> goOn(holder, Optional.of(ledger), steps - 1), giveUp);
+            actors.call(() -> world.read(e.heir()), ledger -> goOn(holder, Optional.of(ledger), steps - 1), giveUp);
         } else {
             workingOn.remove(holder);
         }

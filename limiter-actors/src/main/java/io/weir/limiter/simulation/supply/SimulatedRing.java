@@ -105,7 +105,11 @@ final class SimulatedRing {
             List<LimitRow> versions = limits.get(name);
             for (LimitRow row : versions) {
                 if (!row.done()) {
-                    mint(row, row.version() == 1 ? Share.NONE : versions.get((int) row.version() - 2).limit());
+                    mint(
+                            row,
+                            row.version() == 1
+                                    ? Share.NONE
+                                    : versions.get((int) row.version() - 2).limit());
                 }
             }
             if (!versions.isEmpty()) {
@@ -150,8 +154,8 @@ final class SimulatedRing {
 
     private void claim(LimitRow row) {
         Holder me = actors.me();
-        actors.call(() -> world.store.updateLimit(
-                row.topic(), row.version(), stored -> stored.claim(row.minter(), me)));
+        actors.call(
+                () -> world.store.updateLimit(row.topic(), row.version(), stored -> stored.claim(row.minter(), me)));
     }
 
     /** Burns what is owed here, and asks the others for the rest. */

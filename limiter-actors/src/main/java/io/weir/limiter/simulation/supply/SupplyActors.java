@@ -235,9 +235,7 @@ final class SupplyActors {
             return false;
         }
         Holder buddy = neighbours.get(0);
-        command(() -> keeper.canDebit(buddy)
-                ? keeper.debit(buddy, new LinkedHashMap<>(ledger().shares()))
-                : List.of());
+        command(() -> keeper.canDebit(buddy) ? keeper.debit(buddy, new LinkedHashMap<>(ledger().shares())) : List.of());
         return true;
     }
 

@@ -44,6 +44,9 @@ final class SupplyBroker {
     private boolean running;
     private int life;
     private long frozenUntilNs;
+    /** What it was in the middle of when it froze. */
+    private Runnable midway;
+
     private SimulatedGates gates;
     private SupplyActors actors;
 
@@ -102,6 +105,7 @@ final class SupplyBroker {
         running = false;
         life++;
         frozenUntilNs = 0;
+        midway = null;
         gates = null;
         actors = null;
     }
@@ -142,7 +146,8 @@ final class SupplyBroker {
     /** Stands still in the middle of something, which goes on before anything else does. */
     void freeze(long durationNs, Runnable rest) {
         freeze(durationNs);
-        inProcess(frozenUntilNs - world.nowNs(), rest);
+        midway = rest;
+        inProcess(frozenUntilNs - world.nowNs(), () -> {});
     }
 
     /** Everything heals. */
@@ -267,7 +272,14 @@ final class SupplyBroker {
             world.plan(frozenUntilNs - world.nowNs(), () -> whenAwake(current, task));
         } else {
             try {
-                task.run();
+                if (midway == null) {
+                    task.run();
+                } else {
+                    Runnable first = midway;
+                    midway = null;
+                    first.run();
+                    whenAwake(current, task);
+                }
             } catch (Died died) {
                 world.note(id, "goes no further");
             }

@@ -415,7 +415,8 @@ final class SupplyChecker {
             long owedRate = all[0] - row.limit().rateMicros();
             long owedBurst = all[1] - row.limit().burstMicros();
             // A lowering ends only when what is stranded does not belong to it.
-            boolean waits = (owedRate > 0 || owedBurst > 0) && (owedRate == 0 || rate == 0) && (owedBurst == 0 || burst == 0);
+            boolean waits =
+                    (owedRate > 0 || owedBurst > 0) && (owedRate == 0 || rate == 0) && (owedBurst == 0 || burst == 0);
             if (!row.done() && !waits) {
                 violated("C6", "not done: " + row);
             }

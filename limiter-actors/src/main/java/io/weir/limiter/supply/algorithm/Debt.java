@@ -26,6 +26,8 @@ public record Debt(long version, Share remaining) {
 
     /** Rounded up so that the last micro-token comes too; a double only chooses how much moves. */
     private static long part(long mine, long owed, long left, int urgency) {
-        return owed == 0 ? 0 : (long) Math.min(mine, Math.ceil(Math.scalb((double) mine * owed / (owed + left), urgency)));
+        return owed == 0
+                ? 0
+                : (long) Math.min(mine, Math.ceil(Math.scalb((double) mine * owed / (owed + left), urgency)));
     }
 }
