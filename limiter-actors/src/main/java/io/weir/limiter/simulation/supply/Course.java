@@ -39,6 +39,7 @@ final class Course {
     double late = 0.03;
     double unknownWrite = 0.03;
     double lateWrite = 0.02;
+    double lateFence = 0.05;
     double staleRead = 0.2;
     /** That a process dies before an effect of this kind, and of any kind. */
     String failpoint = "";
@@ -129,6 +130,14 @@ final class Course {
             case NO_LEASE_CHECK, EARLY_CLAIM -> {
                 only(Fault.STORE_CUT, Fault.PAUSE, Fault.PARTITION, Fault.HEAL);
                 floorPermille = 0;
+            }
+            case FENCE_UNCONDITIONALLY -> {
+                only(Fault.STORE_CUT, Fault.HEAL);
+                lateFence = 1;
+                floorPermille = 0;
+                effectCrash = 0;
+                bursty = false;
+                meanFaultGapMs = 600;
             }
             case NO_BENEFICIARY_CAS -> only(Fault.CRASH);
             case NO_DEFLATION -> fastClocks = true;

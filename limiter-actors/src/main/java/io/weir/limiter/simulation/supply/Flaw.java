@@ -4,6 +4,7 @@ package io.weir.limiter.simulation.supply;
 public enum Flaw {
     NO_LEASE_CHECK("the gate ignores the lease"),
     EARLY_CLAIM("fenced after a quarter of the lease"),
+    FENCE_UNCONDITIONALLY("the fence does not ask for the renewal it saw"),
     NO_BENEFICIARY_CAS("the heir is written without a condition"),
     CREDIT_NOT_IDEMPOTENT("a transfer is credited as often as it comes"),
     LEVEL_NOT_DEBITED("the tokens of a debit stay at the gate"),

@@ -53,14 +53,21 @@ final class SimulatedHeir {
     private void lookAt(LeaseRow row) {
         long courtesyNs = host.rankAfter(row.holder().broker()) * SupplyWorld.LEASE_NS / 5;
         if (watch.expired(row, courtesyNs, host.localNs())) {
-            actors.call(() -> {
-                boolean fenced = world.store.update(row.holder(), stored -> stored.fence(row.renewSeq()));
-                world.note("store", row.holder(), fenced ? "is fenced" : "is not fenced");
-                return fenced;
-            });
+            if (world.faulty() && world.chance(world.course.lateFence)) {
+                world.plan(world.random.nextLong(SupplyWorld.PATIENCE_NS), () -> fence(row));
+            } else {
+                actors.call(() -> fence(row));
+            }
         } else if (watch.waiting(row, courtesyNs, host.localNs()) && workingOn.add(row.holder())) {
             goOn(row.holder(), Optional.empty(), MOST_STEPS);
         }
+    }
+
+    private boolean fence(LeaseRow seen) {
+        boolean blind = world.course.has(Flaw.FENCE_UNCONDITIONALLY);
+        boolean fenced = world.store.update(seen.holder(), row -> row.fence(blind ? row.renewSeq() : seen.renewSeq()));
+        world.note("store", seen.holder(), fenced ? "is fenced" : "is not fenced");
+        return fenced;
     }
 
     private LeaseRow forged(LeaseRow row) {

@@ -161,9 +161,14 @@ final class SupplyBroker {
 
     /** Self-fencing: close the gate, then FENCED and STOPPED at once; the buddy inherits. */
     void leave() {
-        if (actors == null) {
-            return;
-        }
+        inProcess(0, () -> {
+            if (actors != null) {
+                leaveNow();
+            }
+        });
+    }
+
+    private void leaveNow() {
         world.note(holder(), "leaves");
         if (!world.course.has(Flaw.LEAVE_BY_TRANSFER)) {
             gates.close();

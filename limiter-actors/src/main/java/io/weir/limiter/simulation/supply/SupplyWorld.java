@@ -338,10 +338,11 @@ final class SupplyWorld {
                 : new Share(
                         rate * (2 + random.nextInt(7)) / 4,
                         Math.max(Limit.MICROS, burst * (2 + random.nextInt(7)) / 4));
+        int floor = random.nextInt(4) == 0 ? random.nextInt(3) * 500 : last.floorPermille();
         if (course.has(Flaw.OVERLAPPING_VERSIONS)) {
-            insert(last.finished().next(limit, course.floorPermille).orElseThrow());
+            insert(last.finished().next(limit, floor).orElseThrow());
         } else {
-            last.next(limit, course.floorPermille).ifPresent(this::insert);
+            last.next(limit, floor).ifPresent(this::insert);
         }
     }
 

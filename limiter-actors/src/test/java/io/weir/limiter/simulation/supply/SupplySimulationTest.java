@@ -11,13 +11,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class SupplySimulationTest {
-    private static final int SEEDS = 2_000;
+    private static final int SEEDS = 3_000;
     private static final int DIRECTED_SEEDS = 12;
 
     /** The invariants by which each flaw may show first. */
     private static final Map<Flaw, Set<String>> SHOWS_AS = Map.ofEntries(
             Map.entry(Flaw.NO_LEASE_CHECK, Set.of("C1", "C4")),
             Map.entry(Flaw.EARLY_CLAIM, Set.of("C1", "C4")),
+            Map.entry(Flaw.FENCE_UNCONDITIONALLY, Set.of("C1", "C4")),
             Map.entry(Flaw.NO_BENEFICIARY_CAS, Set.of("C3")),
             Map.entry(Flaw.CREDIT_NOT_IDEMPOTENT, Set.of("C3")),
             Map.entry(Flaw.LEVEL_NOT_DEBITED, Set.of("C1", "C5")),
