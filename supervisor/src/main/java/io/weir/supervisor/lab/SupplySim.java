@@ -48,7 +48,7 @@ public final class SupplySim implements Experiment {
 
     @Override
     public int defaultSeeds() {
-        return 400;
+        return 200;
     }
 
     @Override
