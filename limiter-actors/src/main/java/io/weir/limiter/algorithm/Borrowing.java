@@ -144,11 +144,11 @@ public class Borrowing {
     }
 
     /** Keeps room for what is asked: the rule that makes a late reply harmless. */
-    long reserve(long micros, long nowNs) {
+    protected long reserve(long micros, long nowNs) {
         return bucket.reserveMicros(micros, nowNs);
     }
 
-    void release(long micros, long nowNs) {
+    protected void release(long micros, long nowNs) {
         bucket.releaseMicros(micros, nowNs);
     }
 

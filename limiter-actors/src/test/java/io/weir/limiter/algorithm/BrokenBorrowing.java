@@ -8,12 +8,12 @@ public final class BrokenBorrowing {
     public static Borrowing withoutReservation(TokenBucket bucket, int peers, long patienceNs, long nowNs) {
         return new Borrowing(bucket, peers, patienceNs, nowNs) {
             @Override
-            long reserve(long micros, long now) {
+            protected long reserve(long micros, long now) {
                 return micros;
             }
 
             @Override
-            void release(long micros, long now) {}
+            protected void release(long micros, long now) {}
         };
     }
 

@@ -1,0 +1,194 @@
+package io.weir.limiter.simulation.supply;
+
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.SplittableRandom;
+
+/**
+ * What happens in a run and how often: weights of the faults, and the shape of the cluster. Drawn from the seed, or
+ * directed at one part of the protocol.
+ */
+final class Course {
+    /** What the nemesis may do next. */
+    enum Fault {
+        CRASH,
+        ACTOR_CRASH,
+        PAUSE,
+        PARTITION,
+        ONE_WAY_CUT,
+        STORE_CUT,
+        STORE_TROUBLE,
+        HEAL,
+        LEAVE,
+        CONFIRM_STOP,
+        LIMIT_CHANGE,
+        DEMAND_CHANGE
+    }
+
+    int brokers;
+    int topics;
+    int floorPermille;
+    /** b/r in units of W, in tenths. */
+    int burstTenthsOfW;
+
+    int rate = 40;
+    final int[] weights = new int[Fault.values().length];
+    double loss = 0.05;
+    double duplicate = 0.1;
+    double late = 0.03;
+    double unknownWrite = 0.03;
+    double lateWrite = 0.02;
+    double lateFence = 0.05;
+    double staleRead = 0.2;
+    /** That a process dies before an effect of this kind, and of any kind. */
+    String failpoint = "";
+
+    double failpointChance = 0.0;
+    double effectCrash = 0.003;
+    double gatePause = 0.002;
+    double fileLock = 0.7;
+    boolean fastClocks;
+    boolean borrowing = true;
+    /** Demand comes and goes everywhere at once, so that full buckets meet a burst. */
+    boolean bursty;
+
+    long slowestMessageMs = 10;
+    long longestDownMs = 3_000;
+    long meanFaultGapMs = 350;
+    /** The only invariant that is looked at; all if empty. */
+    String watched = "";
+
+    final Set<Flaw> flaws = EnumSet.noneOf(Flaw.class);
+
+    /** Any cluster, any faults. */
+    static Course anything(SplittableRandom random) {
+        Course course = new Course();
+        course.brokers = 3 + random.nextInt(3);
+        course.topics = 1 + random.nextInt(3);
+        course.floorPermille = random.nextInt(3) * 500;
+        course.burstTenthsOfW = new int[] {1, 10, 50}[random.nextInt(3)];
+        for (Fault fault : Fault.values()) {
+            course.weights[fault.ordinal()] = random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(4);
+        }
+        course.weights[Fault.HEAL.ordinal()] += 4;
+        course.fastClocks = random.nextInt(4) == 0;
+        course.bursty = random.nextInt(3) == 0;
+        course.slowestMessageMs = random.nextInt(3) == 0 ? 90 : 10;
+        course.longestDownMs = random.nextInt(3) == 0 ? 200 : 3_000;
+        course.meanFaultGapMs = 150 + random.nextInt(600);
+        if (random.nextInt(3) == 0) {
+            course.unknownWrite = 0.15;
+            course.lateWrite = 0.1;
+        }
+        return course;
+    }
+
+    /** Only these faults, evenly. */
+    Course only(Fault... faults) {
+        Arrays.fill(weights, 0);
+        for (Fault fault : faults) {
+            weights[fault.ordinal()] = 3;
+        }
+        return this;
+    }
+
+    /** Where this flaw shows soonest: the faults, failpoints and shape that it needs, and no others. */
+    Course directedAt(Flaw flaw) {
+        switch (flaw) {
+            case ADOPTED_NOT_INHERITED -> {
+                only(Fault.CRASH, Fault.PARTITION, Fault.HEAL);
+                failpoint = "Send";
+                failpointChance = 0.1;
+            }
+            case RECOVER_WITHOUT_BARRIER -> {
+                only(Fault.ACTOR_CRASH, Fault.DEMAND_CHANGE);
+                lateWrite = 0.3;
+                floorPermille = 500;
+            }
+            case SETTLED_DEBT_FORGOTTEN -> {
+                only(Fault.LIMIT_CHANGE);
+                failpoint = "MarkDone";
+                failpointChance = 0.7;
+            }
+            case KEPT_ON_FENCE -> {
+                only(Fault.STORE_CUT, Fault.PAUSE, Fault.HEAL);
+                floorPermille = 500;
+            }
+            case HEIR_STARTS_FULL -> {
+                only(Fault.CRASH);
+                burstTenthsOfW = 50;
+                floorPermille = 0;
+                bursty = false;
+            }
+            case MINT_FULL, OVERLAPPING_VERSIONS, BURN_BEFORE_REMOVED, MINT_WITHOUT_CLAIM -> {
+                only(Fault.LIMIT_CHANGE);
+                meanFaultGapMs = 250;
+            }
+            case SNAPSHOT_WITHOUT_LEGACIES -> only(Fault.CRASH, Fault.LIMIT_CHANGE, Fault.HEAL);
+            case LEAVE_BY_TRANSFER -> only(Fault.LEAVE, Fault.DEMAND_CHANGE);
+            case NO_LEASE_CHECK, EARLY_CLAIM -> {
+                only(Fault.STORE_CUT, Fault.PAUSE, Fault.PARTITION, Fault.HEAL);
+                floorPermille = 0;
+            }
+            case FENCE_UNCONDITIONALLY -> {
+                only(Fault.STORE_CUT, Fault.HEAL);
+                lateFence = 1;
+                floorPermille = 0;
+                effectCrash = 0;
+                bursty = false;
+                meanFaultGapMs = 600;
+            }
+            case NO_BENEFICIARY_CAS -> only(Fault.CRASH);
+            case NO_DEFLATION -> fastClocks = true;
+            case STAMP_AT_CONFIRM -> gatePause = 0.02;
+            case BORROW_WITHOUT_RESERVATION -> borrowingAlone();
+            case BORROW_WITHOUT_DEDUP -> {
+                borrowingAlone();
+                late = 0.2;
+            }
+            case BORROW_WITHOUT_INCARNATION -> {
+                borrowingAlone().only(Fault.CRASH);
+                slowestMessageMs = 10;
+                late = 0.3;
+                longestDownMs = 50;
+                meanFaultGapMs = 300;
+                fileLock = 1;
+                unknownWrite = 0;
+                lateWrite = 0;
+            }
+            case LEND_PAST_LEASE -> {
+                borrowingAlone().only(Fault.STORE_CUT, Fault.HEAL);
+                slowestMessageMs = 10;
+                staleRead = 0.9;
+                meanFaultGapMs = 700;
+            }
+            default -> {}
+        }
+        return this;
+    }
+
+    private Course borrowingAlone() {
+        only();
+        bursty = true;
+        slowestMessageMs = 90;
+        rate = 200;
+        burstTenthsOfW = 1;
+        brokers = 3;
+        topics = 1;
+        floorPermille = 0;
+        effectCrash = 0;
+        gatePause = 0;
+        late = 0;
+        return this;
+    }
+
+    Course flawed(Flaw flaw) {
+        flaws.add(flaw);
+        return this;
+    }
+
+    boolean has(Flaw flaw) {
+        return flaws.contains(flaw);
+    }
+}

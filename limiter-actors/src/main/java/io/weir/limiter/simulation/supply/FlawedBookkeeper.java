@@ -1,0 +1,49 @@
+package io.weir.limiter.simulation.supply;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.algorithm.Bookkeeper;
+import io.weir.limiter.supply.algorithm.Debt;
+import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Transfer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The bookkeeper, without the rules that a course leaves out; the production one if it leaves out none. */
+final class FlawedBookkeeper extends Bookkeeper {
+    private final Course course;
+
+    FlawedBookkeeper(Course course, Ledger ledger) {
+        super(ledger);
+        this.course = course;
+    }
+
+    @Override
+    protected boolean seen(Transfer.Id id) {
+        return !course.has(Flaw.CREDIT_NOT_IDEMPOTENT) && super.seen(id);
+    }
+
+    @Override
+    protected boolean startsFull(LimitRow row) {
+        return course.has(Flaw.MINT_FULL) || super.startsFull(row);
+    }
+
+    @Override
+    protected List<Transfer> legacyTransfers(Ledger victim) {
+        return course.has(Flaw.ADOPTED_NOT_INHERITED)
+                ? victim.openTransfers().stream()
+                        .filter(transfer -> transfer.id().from().equals(victim.holder()))
+                        .toList()
+                : super.legacyTransfers(victim);
+    }
+
+    @Override
+    protected Map<TopicName, Debt> legacyDebts(Ledger victim) {
+        Map<TopicName, Debt> debts = new LinkedHashMap<>(super.legacyDebts(victim));
+        if (course.has(Flaw.SETTLED_DEBT_FORGOTTEN)) {
+            debts.values().removeIf(debt -> debt.remaining().isNone());
+        }
+        return debts;
+    }
+}

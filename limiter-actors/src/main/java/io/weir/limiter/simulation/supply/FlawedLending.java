@@ -1,0 +1,51 @@
+package io.weir.limiter.simulation.supply;
+
+import io.weir.limiter.algorithm.Borrowing;
+import io.weir.limiter.algorithm.TokenBucket;
+import io.weir.limiter.supply.algorithm.Gate;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Lending;
+
+/** Lending, without the rules that a course leaves out; the production one if it leaves out none. */
+final class FlawedLending extends Lending {
+    private final Course course;
+
+    FlawedLending(Course course, Holder me, Gate gate, int slots, long patienceNs, long nowNs) {
+        super(me, gate, slots, leased -> borrowing(course, leased, slots, patienceNs, nowNs));
+        this.course = course;
+    }
+
+    @Override
+    protected boolean mayLend(long nowNs) {
+        return course.has(Flaw.LEND_PAST_LEASE) || super.mayLend(nowNs);
+    }
+
+    @Override
+    protected boolean addressed(Holder to, Holder self) {
+        return course.has(Flaw.BORROW_WITHOUT_INCARNATION) || super.addressed(to, self);
+    }
+
+    private static Borrowing borrowing(Course course, TokenBucket leased, int slots, long patienceNs, long nowNs) {
+        return new Borrowing(leased, slots, patienceNs, nowNs) {
+            @Override
+            protected long reserve(long micros, long now) {
+                return course.has(Flaw.BORROW_WITHOUT_RESERVATION) ? micros : super.reserve(micros, now);
+            }
+
+            @Override
+            protected void release(long micros, long now) {
+                if (!course.has(Flaw.BORROW_WITHOUT_RESERVATION)) {
+                    super.release(micros, now);
+                }
+            }
+
+            @Override
+            public long onReply(int peer, Reply reply, long now) {
+                long added = super.onReply(peer, reply, now);
+                return added == 0 && course.has(Flaw.BORROW_WITHOUT_DEDUP)
+                        ? leased.addMicros(reply.givenMicros(), now)
+                        : added;
+            }
+        };
+    }
+}

@@ -1,0 +1,221 @@
+package io.weir.limiter.simulation.supply;
+
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.supply.algorithm.Gate;
+import io.weir.limiter.supply.algorithm.Gate.Verdict;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.algorithm.Lending;
+import io.weir.limiter.supply.algorithm.Supply;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** The gates of one incarnation, one a topic, with the load that presses on them and the tokens they lend each other. */
+final class SimulatedGates {
+    private static final long MS = SupplyWorld.MS;
+    private static final long BORROW_PATIENCE_NS = 100 * MS;
+
+    private final SupplyWorld world;
+    private final SupplyBroker host;
+    private final Holder holder;
+    private final Lease lease = new Lease(SupplyWorld.LEASE_NS);
+    /** The same, but for a gate that ignores it. */
+    private final Lease gateLease;
+
+    private final Gate[] gates;
+    private final Lending[] lendings;
+    private final long[] demandMicros;
+    private final double[] waiting;
+    private final long[] lastLoadNs;
+
+    SimulatedGates(SupplyWorld world, SupplyBroker host, Holder holder) {
+        this.world = world;
+        this.host = host;
+        this.holder = holder;
+        gateLease = world.course.has(Flaw.NO_LEASE_CHECK) ? new Lease(1L << 60) : lease;
+        gates = new Gate[world.course.topics];
+        lendings = new Lending[gates.length];
+        demandMicros = new long[gates.length];
+        waiting = new double[gates.length];
+        lastLoadNs = new long[gates.length];
+        anyDemand();
+        long epsilonPpm = world.course.has(Flaw.NO_DEFLATION) ? 0 : SupplyWorld.EPSILON_PPM;
+        for (int topic = 0; topic < gates.length; topic++) {
+            gates[topic] = new Gate(gateLease, epsilonPpm, host.localNs());
+            lendings[topic] = new FlawedLending(
+                    world.course, holder, gates[topic], world.brokers.length, BORROW_PATIENCE_NS, host.localNs());
+            lastLoadNs[topic] = world.nowNs();
+            int loaded = topic;
+            host.inProcess(world.random.nextLong(20 * MS), () -> load(loaded));
+        }
+    }
+
+    Holder holder() {
+        return holder;
+    }
+
+    void renewed(long sentNs) {
+        lease.renewed(sentNs);
+        gateLease.renewed(sentNs);
+        world.checker.renewed(holder, sentNs + SupplyWorld.LEASE_NS);
+    }
+
+    void close() {
+        lease.close();
+        gateLease.close();
+    }
+
+    boolean closed() {
+        return lease.closed();
+    }
+
+    void anyDemand() {
+        for (int topic = 0; topic < demandMicros.length; topic++) {
+            demandMicros[topic] = world.course.rate * Limit.MICROS * world.random.nextInt(4);
+        }
+    }
+
+    /** Skewed at first; at the end everybody wants more than there is. */
+    Demand demand(int topic) {
+        long most = 4 * world.course.rate * Limit.MICROS;
+        long rate = world.saturated() ? most : demandMicros[topic];
+        if (world.course.bursty) {
+            rate = most / 2;
+        }
+        return new Demand(rate, rate / 4 + Limit.MICROS);
+    }
+
+    Map<TopicName, Holding> held() {
+        Map<TopicName, Holding> all = new LinkedHashMap<>();
+        for (int topic = 0; topic < gates.length; topic++) {
+            all.put(world.topics.get(topic), gates[topic].held(host.localNs()));
+        }
+        return all;
+    }
+
+    /** C5 again, when the journal changes under the gate. */
+    void checkBacked() {
+        for (int topic = 0; topic < gates.length; topic++) {
+            world.checker.backed(holder, world.topics.get(topic), gates[topic].held(host.localNs()));
+        }
+    }
+
+    private void load(int topic) {
+        double dt = (world.nowNs() - lastLoadNs[topic]) * 1e-9;
+        lastLoadNs[topic] = world.nowNs();
+        double rate = demand(topic).rateMicros() / (double) Limit.MICROS;
+        boolean bursty = world.course.bursty && !world.saturated();
+        if (bursty) {
+            waiting[topic] = world.burst(host.index()) ? rate : 0;
+        } else {
+            waiting[topic] = Math.min(Math.max(2, rate), waiting[topic] + rate * dt);
+        }
+        long nextNs = (bursty ? 8 : 50) * MS;
+        while (waiting[topic] >= 1) {
+            long now = host.localNs();
+            Verdict taken = gates[topic].take(1, now);
+            if (taken == Verdict.REFUSED) {
+                nextNs = Math.min(nextNs, Math.max(MS / 2, gates[topic].retryAfterNs(1, now)));
+                break;
+            }
+            waiting[topic]--;
+            long stampNs = world.nowNs();
+            if (world.faulty() && world.chance(world.course.gatePause)) {
+                host.freeze(world.random.nextLong(2 * SupplyWorld.PATIENCE_NS), () -> {
+                    confirm(topic, taken, world.course.has(Flaw.STAMP_AT_CONFIRM) ? world.nowNs() : stampNs);
+                    load(topic);
+                });
+                return;
+            }
+            confirm(topic, taken, stampNs);
+        }
+        if (host.actors() != null && world.course.borrowing) {
+            borrow(topic);
+        }
+        host.inProcess(nextNs, () -> load(topic));
+    }
+
+    private void confirm(int topic, Verdict taken, long stampNs) {
+        long now = host.localNs();
+        if (gates[topic].confirm(taken, now) != Verdict.REFUSED) {
+            world.checker.admitted(holder, world.topics.get(topic), taken, stampNs, now);
+        }
+    }
+
+    private void borrow(int topic) {
+        TopicName name = world.topics.get(topic);
+        lendings[topic]
+                .ask(host.actors().peers(), waitingMicros(topic), host.localNs())
+                .ifPresent(request -> {
+                    world.checker.asked(request, name);
+                    world.send(host, request.to().broker(), actors -> actors.gates()
+                            .onBorrowRequest(topic, request, host.index()));
+                });
+    }
+
+    private void onBorrowRequest(int topic, Lending.Request request, int slot) {
+        TopicName name = world.topics.get(topic);
+        lendings[topic]
+                .onRequest(slot, request, waitingMicros(topic), host.localNs())
+                .ifPresent(reply -> {
+                    world.checker.lent(holder, name, reply.body().givenMicros(), host.localNs());
+                    world.send(host, reply.to().broker(), actors -> actors.gates()
+                            .onBorrowReply(topic, reply, host.index()));
+                });
+    }
+
+    private void onBorrowReply(int topic, Lending.Reply reply, int slot) {
+        Holding before = gates[topic].held(host.localNs());
+        long added = lendings[topic].onReply(slot, reply, host.localNs());
+        world.checker.borrowed(holder, world.topics.get(topic), reply, added, before.leased());
+    }
+
+    private long waitingMicros(int topic) {
+        return (long) (waiting[topic] * Limit.MICROS);
+    }
+
+    void version(int topic, long version) {
+        lendings[topic].version(version, host.localNs());
+    }
+
+    void cancelRequests() {
+        for (Lending lending : lendings) {
+            lending.cancel(host.localNs());
+        }
+    }
+
+    void add(TopicName name, Holding more) {
+        Gate gate = gates[world.topics.indexOf(name)];
+        gate.add(more, host.localNs());
+        world.checker.gate(holder, name, more.leased().plus(more.kept()), 1, gate.held(host.localNs()));
+    }
+
+    Holding remove(TopicName name, Holding wanted) {
+        Gate gate = gates[world.topics.indexOf(name)];
+        Holding removed = gate.remove(wanted, host.localNs());
+        if (world.course.has(Flaw.LEVEL_NOT_DEBITED)) {
+            Holding rest = gate.remove(gate.held(host.localNs()), host.localNs());
+            gate.add(
+                    new Holding(refilled(rest.leased(), removed.leased()), refilled(rest.kept(), removed.kept())),
+                    host.localNs());
+        }
+        world.checker.gate(holder, name, removed.leased().plus(removed.kept()), -1, gate.held(host.localNs()));
+        return removed;
+    }
+
+    private static Supply refilled(Supply rest, Supply removed) {
+        long level = Math.min(rest.burstMicros(), rest.levelMicros() + removed.levelMicros());
+        return new Supply(rest.rateMicros(), rest.burstMicros(), level);
+    }
+
+    void reset(Map<TopicName, Holding> all) {
+        for (int topic = 0; topic < gates.length; topic++) {
+            TopicName name = world.topics.get(topic);
+            remove(name, gates[topic].held(host.localNs()));
+            add(name, all.getOrDefault(name, Holding.NONE).empty());
+        }
+    }
+}

@@ -1,0 +1,436 @@
+package io.weir.limiter.simulation.supply;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.simulation.EventQueue;
+import io.weir.limiter.simulation.supply.Course.Fault;
+import io.weir.limiter.supply.algorithm.Effect;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.limiter.supply.algorithm.Watch;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * One run: brokers, the network between them, the store behind them, and a nemesis, all from one seed. Faults for a while,
+ * then everything heals, and at the end nothing may be missing. Times are SUPPLY.md's with a lease of one second.
+ */
+final class SupplyWorld {
+    static final long MS = 1_000_000L;
+    static final long LEASE_NS = 1_000 * MS;
+    static final long EPSILON_PPM = 1_000;
+    static final long PATIENCE_NS = Watch.patienceNs(LEASE_NS, EPSILON_PPM, 20 * MS);
+    static final long STORE_TIMEOUT_NS = 150 * MS;
+
+    private static final long FAULTS_END_NS = 12_000 * MS;
+    /** SUPPLY.md gives 60 s with a lease of 6 s. */
+    private static final long SETTLED_NS = FAULTS_END_NS + 10 * LEASE_NS;
+
+    private static final long END_NS = SETTLED_NS + 4_000 * MS;
+    private static final int REMEMBERED = 400;
+    private static final int STALE_SIGHTS = 12;
+
+    /** What a read of the rows saw. */
+    record Sight(List<LeaseRow> rows, Map<TopicName, List<LimitRow>> limits) {}
+
+    final long seed;
+    final Course course;
+    final SplittableRandom random;
+    final SupplyChecker checker = new SupplyChecker(this::nowNs, this::watched);
+    final SimulatedStore store = new SimulatedStore(checker);
+    final List<TopicName> topics = new ArrayList<>();
+    final SupplyBroker[] brokers;
+    final long[] faults = new long[Fault.values().length];
+
+    private final EventQueue<Runnable> queue = new EventQueue<>();
+    private final boolean[][] cut;
+    private final boolean[] storeCut;
+    private final long[] historyNs = new long[REMEMBERED];
+    private final Object[][] history = new Object[REMEMBERED][];
+    private final List<Sight> sights = new ArrayList<>();
+    private long nowNs;
+    private long notes;
+    private long events;
+    private boolean troubled;
+
+    SupplyWorld(long seed, Course course, SplittableRandom random) {
+        this.seed = seed;
+        this.course = course;
+        this.random = random;
+        cut = new boolean[course.brokers][course.brokers];
+        storeCut = new boolean[course.brokers];
+        for (int i = 0; i < course.topics; i++) {
+            topics.add(new TopicName("t" + i));
+        }
+        brokers = new SupplyBroker[course.brokers];
+        for (int i = 0; i < course.brokers; i++) {
+            brokers[i] = new SupplyBroker(this, i, new BrokerId("b" + i));
+        }
+    }
+
+    /** Runs to the end, or to the first violation. */
+    SupplyRun run() {
+        for (SupplyBroker broker : brokers) {
+            plan(random.nextLong(200 * MS), broker::start);
+        }
+        plan(50 * MS, this::remember);
+        for (TopicName topic : topics) {
+            plan(400 * MS + random.nextLong(600 * MS), () -> changeLimit(topic));
+        }
+        plan(1_500 * MS, this::nextFault);
+        plan(FAULTS_END_NS, this::heal);
+        try {
+            while (queue.nextNs() < END_NS && checker.violations().isEmpty()) {
+                nowNs = queue.nextNs();
+                events++;
+                queue.take().run();
+            }
+            nowNs = Math.max(nowNs, Math.min(END_NS, queue.nextNs()));
+            checker.hardBound();
+            if (checker.violations().isEmpty()) {
+                finish();
+            }
+        } catch (IllegalStateException | IllegalArgumentException e) {
+            checker.violated("thrown", e.toString());
+        }
+        return new SupplyRun(seed, checker.violations(), told(), events, checker.commits(), checker.admitted(), faults);
+    }
+
+    private void finish() {
+        Map<Holder, Map<TopicName, Holding>> gates = new LinkedHashMap<>();
+        for (SupplyBroker broker : brokers) {
+            if (broker.up()) {
+                gates.put(broker.holder(), broker.gates().held());
+                note("at the end", broker.holder(), broker.gates().held());
+            }
+        }
+        List<LimitRow> latest = new ArrayList<>();
+        for (TopicName topic : topics) {
+            List<LimitRow> versions = store.limits(topic);
+            latest.add(versions.get(versions.size() - 1));
+        }
+        checker.nothingLost(store.rows(), gates, latest);
+        for (TopicName topic : topics) {
+            Share usable = checker.usable(store.rows(), topic);
+            double seconds = (END_NS - SETTLED_NS) / 1e9;
+            // Less a message a broker: what lies in its bucket at the window's two ends.
+            long expected = (long) (0.95 * usable.rateMicros() / Limit.MICROS * seconds) - brokers.length;
+            long admitted = checker.admittedBetween(topic, SETTLED_NS, END_NS);
+            if (admitted < expected && usable.admits()) {
+                checker.violated("C8", "admitted " + admitted + " of " + topic + ", expected at least " + expected);
+            }
+        }
+    }
+
+    private boolean watched(String invariant) {
+        return course.watched.isEmpty() || course.watched.equals(invariant);
+    }
+
+    long nowNs() {
+        return nowNs;
+    }
+
+    void plan(long afterNs, Runnable task) {
+        queue.plan(nowNs + afterNs, task);
+    }
+
+    boolean faulty() {
+        return nowNs < FAULTS_END_NS;
+    }
+
+    /** Near the end nothing new is moved, so that what is open then is lost. */
+    boolean moving() {
+        return nowNs < END_NS - 1_500 * MS;
+    }
+
+    boolean saturated() {
+        return nowNs > FAULTS_END_NS + 3 * LEASE_NS;
+    }
+
+    /** Every 50 ms: everybody's publishers press, some do, or, most often, nobody's. */
+    boolean burst(int broker) {
+        long slot = new SplittableRandom(seed ^ nowNs / (50 * MS) * 0x9E3779B97F4A7C15L).nextLong();
+        int kind = (int) (slot & 7);
+        return kind == 0 || kind < 3 && (slot >>> (8 + broker) & 1) == 1;
+    }
+
+    boolean chance(double probability) {
+        return random.nextDouble() < probability;
+    }
+
+    void note(Object... what) {
+        int at = (int) (notes++ % REMEMBERED);
+        historyNs[at] = nowNs;
+        history[at] = what;
+    }
+
+    private List<String> told() {
+        List<String> lines = new ArrayList<>();
+        if (!checker.violations().isEmpty()) {
+            for (long i = Math.max(0, notes - REMEMBERED); i < notes; i++) {
+                int at = (int) (i % REMEMBERED);
+                StringBuilder line =
+                        new StringBuilder().append(historyNs[at] / 1_000).append(" µs");
+                for (Object word : history[at]) {
+                    line.append(' ').append(word);
+                }
+                lines.add(line.toString());
+            }
+        }
+        return lines;
+    }
+
+    /** Over the network: lost, repeated, overtaken, or later than any patience. */
+    void send(SupplyBroker from, BrokerId to, Consumer<SupplyActors> message) {
+        SupplyBroker target = brokers[indexOf(to)];
+        boolean lost = faulty() && (cut[from.index()][target.index()] || chance(course.loss));
+        if (!lost || chance(0.2)) {
+            deliver(target, message, lost);
+        }
+        if (faulty() && chance(course.duplicate)) {
+            deliver(target, message, chance(0.5));
+        }
+    }
+
+    private void deliver(SupplyBroker target, Consumer<SupplyActors> message, boolean held) {
+        boolean late = held || faulty() && chance(course.late);
+        long delayNs = late ? random.nextLong(3 * PATIENCE_NS) : MS + random.nextLong(course.slowestMessageMs * MS);
+        plan(delayNs, () -> target.receive(message));
+    }
+
+    int indexOf(BrokerId broker) {
+        return Integer.parseInt(broker.value().substring(1));
+    }
+
+    /**
+     * A request to the store. It may be lost before or after it was carried out, or be carried out long after the caller gave up
+     * or died. The caller hears the answer or, once, that there is none.
+     */
+    <T> void call(
+            SupplyBroker caller,
+            BooleanSupplier current,
+            Supplier<T> operation,
+            Consumer<T> answered,
+            Runnable unknown) {
+        long thereNs = MS + random.nextLong((troubled ? 120 : 8) * MS);
+        double fate = faulty() ? random.nextDouble() : 1;
+        double lost = course.unknownWrite * (troubled ? 4 : 1);
+        if (faulty() && storeCut[caller.index()]) {
+            if (chance(0.25)) {
+                plan(thereNs + random.nextLong(3 * PATIENCE_NS), operation::get);
+            }
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
+        } else if (fate < lost) {
+            if (chance(0.5)) {
+                plan(thereNs, operation::get);
+            }
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
+        } else if (fate < lost + course.lateWrite) {
+            plan(STORE_TIMEOUT_NS + random.nextLong(2 * PATIENCE_NS), operation::get);
+            caller.later(current, STORE_TIMEOUT_NS, unknown);
+        } else {
+            plan(thereNs, () -> {
+                T answer = operation.get();
+                caller.later(current, MS + random.nextLong(8 * MS), () -> answered.accept(answer));
+            });
+        }
+    }
+
+    /** Carried out by the store: empty if stored, else what is there. */
+    Optional<SupplyEvent> append(Holder holder, long sequence, SupplyEvent event) {
+        Optional<SupplyEvent> there = store.append(holder, sequence, event);
+        note("store", holder, sequence, there.isEmpty() ? "appends" : "has", there.orElse(event));
+        SupplyBroker broker = brokers[indexOf(holder.broker())];
+        if (there.isEmpty() && broker.runs(holder)) {
+            broker.gates().checkBacked();
+        }
+        return there;
+    }
+
+    /** Another's journal, perhaps not up to its end. */
+    Ledger read(Holder holder) {
+        int size = store.journalSize(holder);
+        boolean stale = faulty() && size > 0 && chance(course.staleRead);
+        return replay(holder, stale ? random.nextInt(size) : size);
+    }
+
+    Ledger replay(Holder holder, int size) {
+        int snapshotAt = size == 0 ? -1 : random.nextInt(size);
+        return store.replay(holder, size, snapshotAt, course.has(Flaw.SNAPSHOT_WITHOUT_LEGACIES));
+    }
+
+    Sight sight() {
+        return !sights.isEmpty() && faulty() && chance(course.staleRead)
+                ? sights.get(random.nextInt(sights.size()))
+                : current();
+    }
+
+    private Sight current() {
+        Map<TopicName, List<LimitRow>> limits = new LinkedHashMap<>();
+        for (TopicName topic : topics) {
+            limits.put(topic, List.copyOf(store.limits(topic)));
+        }
+        return new Sight(store.rows(), limits);
+    }
+
+    private void remember() {
+        if (faulty()) {
+            if (sights.size() == STALE_SIGHTS) {
+                sights.remove(0);
+            }
+            sights.add(current());
+            plan(100 * MS, this::remember);
+        }
+    }
+
+    /** Whether the process or its actors die before this effect; true: do not carry it out. */
+    boolean dies(SupplyBroker broker, Effect effect) {
+        if (!faulty()) {
+            return false;
+        }
+        boolean directed =
+                !course.failpoint.isEmpty() && name(effect).equals(course.failpoint) && chance(course.failpointChance);
+        if (directed || chance(course.effectCrash)) {
+            note(broker.holder(), "dies before", effect);
+            if (chance(0.7)) {
+                broker.crash(random.nextLong(2 * PATIENCE_NS));
+            } else {
+                broker.actorsCrash(random.nextLong(PATIENCE_NS));
+            }
+            return true;
+        }
+        return false;
+    }
+
+    private static String name(Effect effect) {
+        return effect instanceof Effect.Append append
+                ? append.event().getClass().getSimpleName()
+                : effect.getClass().getSimpleName();
+    }
+
+    /** The administrator: creates, raises, lowers, deletes and creates again. */
+    void changeLimit(TopicName topic) {
+        List<LimitRow> versions = store.limits(topic);
+        long rate = course.rate * Limit.MICROS;
+        long burst = Math.max(Limit.MICROS, rate * PATIENCE_NS / 1_000_000_000L / 10 * course.burstTenthsOfW);
+        if (versions.isEmpty()) {
+            insert(new LimitRow(topic, 1, new Share(rate, burst), course.floorPermille, Optional.empty(), false));
+            return;
+        }
+        LimitRow last = versions.get(versions.size() - 1);
+        boolean delete = faulty() && last.limit().rateMicros() > 0 && random.nextInt(4) == 0;
+        Share limit = delete
+                ? Share.NONE
+                : new Share(
+                        rate * (2 + random.nextInt(7)) / 4,
+                        Math.max(Limit.MICROS, burst * (2 + random.nextInt(7)) / 4));
+        int floor = random.nextInt(4) == 0 ? random.nextInt(3) * 500 : last.floorPermille();
+        if (course.has(Flaw.OVERLAPPING_VERSIONS)) {
+            insert(last.finished().next(limit, floor).orElseThrow());
+        } else {
+            last.next(limit, floor).ifPresent(this::insert);
+        }
+    }
+
+    private void insert(LimitRow row) {
+        note("limit", row);
+        store.insertLimit(row);
+        checker.limit(row);
+    }
+
+    private void nextFault() {
+        if (!faulty()) {
+            return;
+        }
+        int total = Arrays.stream(course.weights).sum();
+        if (total > 0) {
+            int at = random.nextInt(total);
+            int fault = 0;
+            while (at >= course.weights[fault]) {
+                at -= course.weights[fault++];
+            }
+            inject(Fault.values()[fault]);
+            faults[fault]++;
+        }
+        plan(random.nextLong(2 * course.meanFaultGapMs * MS), this::nextFault);
+    }
+
+    private void inject(Fault fault) {
+        SupplyBroker victim = brokers[random.nextInt(brokers.length)];
+        note("fault", fault, victim.holder());
+        switch (fault) {
+            case CRASH -> victim.crash(random.nextLong(course.longestDownMs * MS));
+            case ACTOR_CRASH -> victim.actorsCrash(random.nextLong(PATIENCE_NS));
+            case PAUSE -> victim.freeze(random.nextLong(3 * PATIENCE_NS));
+            case PARTITION -> partition();
+            case ONE_WAY_CUT -> cut[victim.index()][random.nextInt(brokers.length)] = true;
+            case STORE_CUT -> storeCut[victim.index()] = true;
+            case STORE_TROUBLE -> troubled = true;
+            case HEAL -> mend();
+            case LEAVE -> victim.leave();
+            case CONFIRM_STOP -> confirmStops(0.5);
+            case LIMIT_CHANGE -> changeLimit(topics.get(random.nextInt(topics.size())));
+            case DEMAND_CHANGE -> {
+                if (victim.up()) {
+                    victim.gates().anyDemand();
+                }
+            }
+            default -> throw new IllegalArgumentException("unknown fault " + fault);
+        }
+    }
+
+    private void partition() {
+        boolean[] side = new boolean[brokers.length];
+        boolean withStore = random.nextBoolean();
+        for (int i = 0; i < side.length; i++) {
+            side[i] = random.nextBoolean();
+            storeCut[i] |= withStore && side[i];
+        }
+        for (int i = 0; i < side.length; i++) {
+            for (int j = 0; j < side.length; j++) {
+                cut[i][j] |= side[i] != side[j];
+            }
+        }
+    }
+
+    private void mend() {
+        for (boolean[] row : cut) {
+            Arrays.fill(row, false);
+        }
+        Arrays.fill(storeCut, false);
+        troubled = false;
+    }
+
+    private void heal() {
+        note("heal");
+        mend();
+        for (SupplyBroker broker : brokers) {
+            broker.comeBack();
+        }
+        confirmStops(0.5);
+    }
+
+    /** An operator who does not err (A5): only processes that are dead. */
+    private void confirmStops(double part) {
+        for (LeaseRow row : store.rows()) {
+            boolean runs = brokers[indexOf(row.holder().broker())].runs(row.holder());
+            if (!runs && row.state() != LeaseRow.State.STOPPED && chance(part)) {
+                store.update(row.holder(), stored -> Optional.of(stored.stop()));
+            }
+        }
+    }
+}

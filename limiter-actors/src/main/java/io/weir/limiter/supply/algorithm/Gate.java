@@ -1,0 +1,151 @@
+package io.weir.limiter.supply.algorithm;
+
+import io.weir.limiter.algorithm.TokenBucket;
+import java.util.function.LongSupplier;
+
+/**
+ * One topic's way in at one broker: a message passes if there is a token <i>and</i> a lease. Two accounts, each its own
+ * bucket: the leased one first, the kept one also past the lease.
+ *
+ * <p>In one step, by its order: take the token, <i>then</i> read the clock again, and past the lease refuse (the token is
+ * gone). A thread that stops between the two is refused; one that stops after may emit that single message late. It counts
+ * at {@link #stampNs}, the time for which the token was taken: stamping it with the second reading would let a bucket that
+ * refilled during the pause admit β + 1 at once.
+ *
+ * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change settles first, and removing
+ * answers what was removed: only that may be written down. For a single writer; {@link #admit} allocates nothing.
+ */
+public final class Gate {
+    /** Which account let a message pass. */
+    public enum Verdict {
+        LEASED,
+        KEPT,
+        REFUSED
+    }
+
+    private static final long MILLION = 1_000_000L;
+
+    private final Lease lease;
+    private final long epsilonPpm;
+    private final TokenBucket leased;
+    private final TokenBucket kept;
+    private long leasedRateMicros;
+    private long keptRateMicros;
+    private long stampNs;
+    /** Told before β falls: what was asked for would no longer fit. */
+    private Lending lending;
+
+    /** @param epsilonPpm ε in millionths, at most 9,000 so that ρ·ε fits a long */
+    public Gate(Lease lease, long epsilonPpm, long nowNs) {
+        if (epsilonPpm < 0 || epsilonPpm > 9_000) {
+            throw new IllegalArgumentException("epsilon of " + epsilonPpm + " ppm is not between 0 and 9,000");
+        }
+        this.lease = lease;
+        this.epsilonPpm = epsilonPpm;
+        leased = new TokenBucket(0, 0, 0, nowNs);
+        kept = new TokenBucket(0, 0, 0, nowNs);
+    }
+
+    public Verdict admit(int tokens, LongSupplier clock) {
+        Verdict taken = take(tokens, clock.getAsLong());
+        return taken == Verdict.REFUSED ? taken : confirm(taken, clock.getAsLong());
+    }
+
+    /** The first half of {@link #admit}, apart so that a simulation can stop the thread between them. */
+    public Verdict take(int tokens, long nowNs) {
+        stampNs = nowNs;
+        if (lease.usable(nowNs) && leased.tryTake(tokens, nowNs)) {
+            return Verdict.LEASED;
+        }
+        return !lease.closed() && kept.tryTake(tokens, nowNs) ? Verdict.KEPT : Verdict.REFUSED;
+    }
+
+    /** The second half: what was taken counts only if the lease still holds. */
+    public Verdict confirm(Verdict taken, long nowNs) {
+        boolean holds = taken == Verdict.LEASED ? lease.usable(nowNs) : !lease.closed();
+        return holds ? taken : Verdict.REFUSED;
+    }
+
+    /** After a refusal at {@code nowNs}: when to try again, or {@link TokenBucket#NEVER} if nothing but a change helps. */
+    public long retryAfterNs(int tokens, long nowNs) {
+        if (lease.closed()) {
+            return TokenBucket.NEVER;
+        }
+        long keptNs = kept.takeOrWaitNs(tokens, nowNs);
+        return lease.usable(nowNs) ? Math.min(keptNs, leased.takeOrWaitNs(tokens, nowNs)) : keptNs;
+    }
+
+    /** The time at which the last message that passed counts. */
+    public long stampNs() {
+        return stampNs;
+    }
+
+    public void add(Holding more, long nowNs) {
+        leasedRateMicros = add(leased, leasedRateMicros, more.leased(), nowNs);
+        keptRateMicros = add(kept, keptRateMicros, more.kept(), nowNs);
+    }
+
+    /** Removes up to {@code wanted} and answers what it was, with the level that goes along. */
+    public Holding remove(Holding wanted, long nowNs) {
+        if (lending != null) {
+            lending.cancel(nowNs);
+        }
+        Supply fromLeased = remove(leased, leasedRateMicros, wanted.leased(), nowNs);
+        Supply fromKept = remove(kept, keptRateMicros, wanted.kept(), nowNs);
+        leasedRateMicros -= fromLeased.rateMicros();
+        keptRateMicros -= fromKept.rateMicros();
+        return new Holding(fromLeased, fromKept);
+    }
+
+    /** Everything, at level 0: what a recovery found is all there is. */
+    public void reset(Holding all, long nowNs) {
+        remove(held(nowNs), nowNs);
+        add(all.empty(), nowNs);
+    }
+
+    public Holding held(long nowNs) {
+        return new Holding(
+                new Supply(leasedRateMicros, leased.burstMicros(), leased.levelMicros(nowNs)),
+                new Supply(keptRateMicros, kept.burstMicros(), kept.levelMicros(nowNs)));
+    }
+
+    TokenBucket leased() {
+        return leased;
+    }
+
+    Lease lease() {
+        return lease;
+    }
+
+    void lendThrough(Lending newLending) {
+        lending = newLending;
+    }
+
+    private long add(TokenBucket bucket, long rateMicros, Supply more, long nowNs) {
+        long rate = rateMicros + more.rateMicros();
+        bucket.change(deflated(rate), bucket.burstMicros() + more.burstMicros(), nowNs);
+        bucket.addMicros(more.levelMicros(), nowNs);
+        return rate;
+    }
+
+    private Supply remove(TokenBucket bucket, long rateMicros, Supply wanted, long nowNs) {
+        long rate = Math.min(wanted.rateMicros(), rateMicros);
+        long burst = Math.min(wanted.burstMicros(), bucket.burstMicros());
+        if (rate == 0 && burst == 0) {
+            return Supply.NONE;
+        }
+        long before = bucket.burstMicros();
+        long level = bucket.levelMicros(nowNs);
+        // The level goes in proportion (a double chooses, what is removed is counted), and none is cut off unseen.
+        long along = Math.max(
+                before == 0 ? 0 : Math.min(burst, (long) ((double) level * burst / before)), level - (before - burst));
+        long removed = bucket.removeMicros(along, nowNs);
+        bucket.change(deflated(rateMicros - rate), before - burst, nowNs);
+        return new Supply(rate, burst, removed);
+    }
+
+    /** ρ/(1+ε), rounded down. */
+    private long deflated(long rateMicros) {
+        return rateMicros - (rateMicros * epsilonPpm + MILLION + epsilonPpm - 1) / (MILLION + epsilonPpm);
+    }
+}

@@ -1,0 +1,39 @@
+package io.weir.limiter.supply.algorithm;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import java.util.Optional;
+
+/**
+ * One version of a topic's limit in the store; a deleted topic's has nothing. Never deleted, and changed by condition only.
+ * Version v + 1 may be inserted when v is done: 100 → 50 not yet burned → 150 would otherwise leave 200.
+ *
+ * @param limit (r, b), or {@link Share#NONE} for a deleted topic
+ * @param floorPermille φ in thousandths
+ * @param minter who alone may mint it
+ * @param done whether exactly {@code limit} exists
+ */
+public record LimitRow(
+        TopicName topic, long version, Share limit, int floorPermille, Optional<Holder> minter, boolean done) {
+
+    /** The version after this one. */
+    public Optional<LimitRow> next(Share newLimit, int newFloorPermille) {
+        return done
+                ? Optional.of(new LimitRow(topic, version + 1, newLimit, newFloorPermille, Optional.empty(), false))
+                : Optional.empty();
+    }
+
+    /**
+     * A first claim expects nobody. A later one expects a minter whose journal is closed without the version in it: an
+     * open journal could still receive it.
+     */
+    public Optional<LimitRow> claim(Optional<Holder> expected, Holder claimant) {
+        return !done && minter.equals(expected)
+                ? Optional.of(new LimitRow(topic, version, limit, floorPermille, Optional.of(claimant), false))
+                : Optional.empty();
+    }
+
+    public LimitRow finished() {
+        return new LimitRow(topic, version, limit, floorPermille, minter, true);
+    }
+}

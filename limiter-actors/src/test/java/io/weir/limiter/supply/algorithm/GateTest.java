@@ -1,0 +1,145 @@
+package io.weir.limiter.supply.algorithm;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.BrokerId;
+import io.weir.limiter.algorithm.Borrowing;
+import io.weir.limiter.supply.algorithm.Gate.Verdict;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class GateTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final long LEASE = 6 * SECOND;
+    private static final long START = Long.MAX_VALUE - SECOND;
+    private static final Holder ME = new Holder(new BrokerId("a"), 2);
+    private static final Holder PEER = new Holder(new BrokerId("b"), 7);
+    private static final Supply FULL = new Supply(MICROS, 2 * MICROS, 2 * MICROS);
+
+    private final Lease lease = new Lease(LEASE);
+    private final Gate gate = new Gate(lease, 1_000, START);
+
+    @BeforeEach
+    void renew() {
+        lease.renewed(START);
+    }
+
+    @Test
+    void shouldAdmitFromTheLeasedAccountFirstAndThenFromTheKeptOne() {
+        gate.add(new Holding(FULL, FULL), START);
+        assertThat(gate.admit(1, () -> START)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.admit(1, () -> START)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.admit(1, () -> START)).isEqualTo(Verdict.KEPT);
+        assertThat(gate.admit(2, () -> START)).isEqualTo(Verdict.REFUSED);
+    }
+
+    @Test
+    void shouldRefuseTheLeasedAccountWhenThereWasNoRenewal() {
+        Gate fresh = new Gate(new Lease(LEASE), 1_000, START);
+        fresh.add(new Holding(FULL, Supply.NONE), START);
+        assertThat(fresh.admit(1, () -> START)).isEqualTo(Verdict.REFUSED);
+    }
+
+    @Test
+    void shouldAdmitFromTheKeptAccountAloneWhenTheLeaseIsOver() {
+        gate.add(new Holding(FULL, FULL), START);
+        assertThat(gate.admit(1, () -> START + LEASE)).isEqualTo(Verdict.KEPT);
+        lease.close();
+        assertThat(gate.admit(1, () -> START + LEASE)).isEqualTo(Verdict.REFUSED);
+    }
+
+    @Test
+    void shouldRefuseWhenTheThreadStoppedBetweenTheTokenAndTheLease() {
+        gate.add(new Holding(FULL, Supply.NONE), START);
+        long[] clock = {START + LEASE - 1, START + LEASE};
+        int[] reads = {0};
+        assertThat(gate.admit(1, () -> clock[reads[0]++])).isEqualTo(Verdict.REFUSED);
+        assertThat(reads[0]).isEqualTo(2);
+    }
+
+    @Test
+    void shouldCountAMessageAtTheTimeItsTokenWasTaken() {
+        gate.add(new Holding(FULL, Supply.NONE), START);
+        long[] clock = {START + 1, START + SECOND};
+        int[] reads = {0};
+        assertThat(gate.admit(1, () -> clock[reads[0]++])).isEqualTo(Verdict.LEASED);
+        assertThat(gate.stampNs()).isEqualTo(START + 1);
+    }
+
+    @Test
+    void shouldCountALeaseFromBeforeItsRenewalWasSent() {
+        lease.renewed(START + SECOND);
+        lease.renewed(START);
+        assertThat(lease.usable(START + LEASE)).isTrue();
+        assertThat(lease.usable(START + SECOND + LEASE)).isFalse();
+        assertThat(lease.remainingNs(START + LEASE)).isEqualTo(SECOND);
+    }
+
+    @Test
+    void shouldRefillMoreSlowlyThanTheShareSaysSoThatAFastClockKeepsTheBound() {
+        gate.add(new Holding(new Supply(1001 * MICROS, 5000 * MICROS, 0), Supply.NONE), START);
+        assertThat(gate.held(START + SECOND).leased().levelMicros()).isEqualTo(1000 * MICROS);
+        assertThat(gate.held(START).leased().rateMicros()).isEqualTo(1001 * MICROS);
+    }
+
+    @Test
+    void shouldAnswerWhatItRemovedWithTheLevelThatGoesAlong() {
+        gate.add(new Holding(new Supply(10 * MICROS, 4 * MICROS, 3 * MICROS), Supply.NONE), START);
+        Holding removed = gate.remove(new Holding(new Supply(5 * MICROS, 2 * MICROS, 0), FULL), START);
+        assertThat(removed).isEqualTo(new Holding(new Supply(5 * MICROS, 2 * MICROS, 3 * MICROS / 2), Supply.NONE));
+        assertThat(gate.held(START).leased()).isEqualTo(new Supply(5 * MICROS, 2 * MICROS, 3 * MICROS / 2));
+        Holding rest = gate.remove(new Holding(new Supply(9 * MICROS, 9 * MICROS, 0), Supply.NONE), START);
+        assertThat(rest.leased()).isEqualTo(new Supply(5 * MICROS, 2 * MICROS, 3 * MICROS / 2));
+    }
+
+    @Test
+    void shouldSayWhenToTryAgain() {
+        gate.add(new Holding(new Supply(1001 * MICROS, 4 * MICROS, 0), Supply.NONE), START);
+        assertThat(gate.retryAfterNs(1, START)).isEqualTo(SECOND / 1000);
+        assertThat(gate.retryAfterNs(1, START + LEASE)).isEqualTo(Long.MAX_VALUE);
+    }
+
+    private Lending.Reply reply(Holder to, long version, long id, long micros) {
+        return new Lending.Reply(PEER, to, version, new Borrowing.Reply(0, id, micros, 0));
+    }
+
+    @Test
+    void shouldTakeAReplyOnlyForTheSameLifeAndVersionAndOnce() {
+        gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 0), Supply.NONE), START);
+        Lending lending = new Lending(ME, gate, 1, SECOND, START);
+        lending.version(3, START);
+        Lending.Request request = lending.ask(new Holder[] {PEER}, 0, START).orElseThrow();
+        long id = request.body().id();
+        assertThat(lending.onReply(0, reply(new Holder(ME.broker(), 1), 3, id, MICROS), START))
+                .isZero();
+        assertThat(lending.onReply(0, reply(ME, 2, id, MICROS), START)).isZero();
+        assertThat(lending.onReply(0, reply(ME, 3, id, MICROS), START)).isEqualTo(MICROS);
+        assertThat(lending.onReply(0, reply(ME, 3, id, MICROS), START)).isZero();
+    }
+
+    @Test
+    void shouldGiveUpWhatItAskedForWhenItsBurstFallsOrItsLimitChanges() {
+        gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 0), Supply.NONE), START);
+        Lending lending = new Lending(ME, gate, 1, SECOND, START);
+        Lending.Request request = lending.ask(new Holder[] {PEER}, 0, START).orElseThrow();
+        gate.remove(new Holding(new Supply(0, MICROS, 0), Supply.NONE), START);
+        assertThat(lending.onReply(0, reply(ME, 0, request.body().id(), MICROS), START))
+                .isZero();
+        Lending.Request next =
+                lending.ask(new Holder[] {PEER}, 0, START + 2 * SECOND).orElseThrow();
+        lending.version(1, START + 2 * SECOND);
+        assertThat(lending.onReply(0, reply(ME, 1, next.body().id(), MICROS), START + 2 * SECOND))
+                .isZero();
+    }
+
+    @Test
+    void shouldNotLendWhenTheLeaseIsOver() {
+        gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 9 * MICROS), Supply.NONE), START);
+        Lending lending = new Lending(ME, gate, 1, SECOND, START);
+        Borrowing.Request body = new Borrowing.Request(0, 1, MICROS, 0);
+        Lending.Request request = new Lending.Request(PEER, ME, 0, body);
+        assertThat(lending.onRequest(0, request, 0, START + LEASE)).isEmpty();
+        assertThat(lending.onRequest(0, request, 0, START + LEASE - 1)).isPresent();
+    }
+}

@@ -1,0 +1,63 @@
+package io.weir.limiter.supply.algorithm;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.limiter.algorithm.Share;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+class HoldingTest {
+    @Test
+    void shouldNeverLeaveARateWithoutAMessageOfBurstWhenAnyPartMoves() {
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < 20_000; i++) {
+            Share all = new Share(random.nextLong(9 * MICROS), MICROS + random.nextLong(5 * MICROS));
+            Holding mine = Holding.of(all, random.nextInt(11) * 100);
+            assertThat(mine.lame()).isFalse();
+            assertThat(mine.share()).isEqualTo(all);
+            Share wanted = new Share(random.nextLong(9 * MICROS), random.nextLong(6 * MICROS));
+            Holding moved = mine.cut(wanted);
+            assertThat(moved.lame()).as("%s of %s", wanted, mine).isFalse();
+            assertThat(mine.minus(moved).lame()).as("%s of %s", wanted, mine).isFalse();
+        }
+    }
+
+    @Test
+    void shouldPutAllInOneAccountWhenAPartCouldNotAdmit() {
+        Share small = new Share(MICROS, MICROS);
+        assertThat(Holding.of(small, 500).kept()).isEqualTo(Supply.NONE);
+        assertThat(Holding.of(small, 1000).leased()).isEqualTo(Supply.NONE);
+    }
+
+    @Test
+    void shouldEndEveryDebtWhenTheOthersGiveWhatTheyAreAskedFor() {
+        SplittableRandom random = new SplittableRandom(2);
+        for (int i = 0; i < 500; i++) {
+            Share limit = new Share(random.nextLong(20 * MICROS), random.nextLong(6 * MICROS));
+            Share remaining = new Share(random.nextLong(20 * MICROS), random.nextLong(6 * MICROS));
+            Share all = limit.plus(remaining);
+            Holding first = Holding.of(new Share(all.rateMicros() / 3, all.burstMicros() / 3), 500);
+            Holding[] others = {first, Holding.of(all.minus(first.share()), 0)};
+            Debt debt = new Debt(2, remaining);
+            for (int round = 0; round < 400 && !debt.remaining().isNone(); round++) {
+                Holding given = debt.contribution(others[round % 2], limit, round / 10);
+                others[round % 2] = others[round % 2].minus(given);
+                debt = new Debt(
+                        2, debt.remaining().minus(given.owed(debt.remaining()).share()));
+            }
+            assertThat(debt.remaining()).isEqualTo(Share.NONE);
+        }
+    }
+
+    @Test
+    void shouldSplitANewTopicEvenlyAndHandAHomelessShareToWhoeverCanUseIt() {
+        assertThat(Exchange.toOthers(new Share(9 * MICROS, 3 * MICROS), 2))
+                .containsExactly(new Share(3 * MICROS, MICROS), new Share(3 * MICROS, MICROS));
+        assertThat(Exchange.toOthers(new Share(9 * MICROS, 0), 2)).isEmpty();
+        Holding homeless = new Holding(new Supply(MICROS, MICROS / 2, 0), Supply.NONE);
+        Holding rich = new Holding(new Supply(MICROS, 5 * MICROS, 0), Supply.NONE);
+        assertThat(Exchange.handedOver(null, homeless, null, rich, null)).isEqualTo(homeless);
+        assertThat(Exchange.handedOver(null, homeless, null, homeless, null)).isEqualTo(Holding.NONE);
+    }
+}
