@@ -117,13 +117,13 @@ public final class SupplySim implements Experiment {
                 new Finding(
                         "ours: no interval of length t admits more than b + r·t, and no supply is lost, whatever fails",
                         "no invariant broken in any run",
-                        LabText.of(
+                        LabReport.text(
                                 "%d broken in %d runs, %d messages", broken, simulation.runs(), simulation.admitted()),
                         broken == 0),
                 new Finding(
                         "ours: the checker can fail; every rule of the protocol is needed",
-                        LabText.of("all %d variants with a rule left out are caught", catches.size()),
-                        LabText.of("%d caught", caught),
+                        LabReport.text("all %d variants with a rule left out are caught", catches.size()),
+                        LabReport.text("%d caught", caught),
                         caught == catches.size()));
     }
 }
