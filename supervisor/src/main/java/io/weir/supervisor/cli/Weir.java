@@ -4,6 +4,7 @@ import io.weir.supervisor.local.LocalClusterException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.ServiceLoader;
+import java.util.function.Predicate;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,7 +32,7 @@ public final class Weir implements Runnable {
     private CommandSpec spec;
 
     public static void main(String[] args) {
-        CommandLine weir = commandLine();
+        CommandLine weir = commandLine(args);
         // Not the locale's charset: a container without one would print 11.3 ? 0.2 for 11.3 ± 0.2.
         weir.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
         weir.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
@@ -40,10 +41,27 @@ public final class Weir implements Runnable {
 
     /** The whole command line, with every command on the class path. */
     public static CommandLine commandLine() {
+        return commandLine(type -> true);
+    }
+
+    /**
+     * As much of the command line as {@code args} need. To describe every command to picocli takes longer than most commands run, and a
+     * cluster's processes all start through here.
+     */
+    static CommandLine commandLine(String[] args) {
+        CommandLine one = commandLine(type ->
+                args.length > 0 && type.getAnnotation(Command.class).name().equals(args[0]));
+        // Nothing of that name, help, or completion, which speaks of all of them.
+        boolean enough =
+                !one.getSubcommands().isEmpty() && !one.getSubcommands().containsKey("completion");
+        return enough ? one : commandLine();
+    }
+
+    private static CommandLine commandLine(Predicate<Class<?>> wanted) {
         CommandLine weir = new CommandLine(new Weir());
-        for (CliCommand command : ServiceLoader.load(CliCommand.class)) {
-            weir.addSubcommand(command);
-        }
+        ServiceLoader.load(CliCommand.class).stream()
+                .filter(provider -> wanted.test(provider.type()))
+                .forEach(provider -> weir.addSubcommand(provider.get()));
         weir.setExecutionExceptionHandler((e, line, parsed) -> {
             if (!(e instanceof CliException) && !(e instanceof LocalClusterException)) {
                 throw e;

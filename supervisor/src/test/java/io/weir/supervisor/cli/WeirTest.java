@@ -7,6 +7,7 @@ import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -123,5 +124,19 @@ class WeirTest {
                 .setOut(new PrintWriter(out, true))
                 .setErr(new PrintWriter(err, true))
                 .execute(args);
+    }
+
+    @Test
+    void shouldDescribeOnlyTheCommandThatIsMeantUnlessAllAreAskedFor() {
+        Set<String> all = Weir.commandLine().getSubcommands().keySet();
+
+        assertThat(Weir.commandLine(new String[] {"status", "-o", "json"}).getSubcommands())
+                .containsOnlyKeys("status");
+        for (String first : new String[] {"--help", "completion", "no-such-command"}) {
+            assertThat(Weir.commandLine(new String[] {first}).getSubcommands().keySet())
+                    .as(first)
+                    .isEqualTo(all);
+        }
+        assertThat(Weir.commandLine(new String[0]).getSubcommands().keySet()).isEqualTo(all);
     }
 }
