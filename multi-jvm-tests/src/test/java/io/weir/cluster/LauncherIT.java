@@ -47,11 +47,12 @@ class LauncherIT {
         String base = Integer.toString(BrokerCluster.freePortBase(2));
         Set<Path> sharedBefore = sharedMemory();
 
-        Answer up = weir("up", "--detach", "--brokers", "2", "--data", data, "--port-base", base, "-o", "json");
-        assertThat(up.exit()).as(up.err()).isZero();
-        assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
-        List<LocalProcess> started = new ArrayList<>(processesIn(data));
+        List<LocalProcess> started = new ArrayList<>();
         try {
+            Answer up = weir("up", "--detach", "--brokers", "2", "--data", data, "--port-base", base, "-o", "json");
+            assertThat(up.exit()).as(up.err()).isZero();
+            assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
+            started.addAll(processesIn(data));
             // Without --data: the last 'up' is meant.
             JsonNode status = weir("status", "-o", "json").json();
             assertThat(status.at("/brokers")).hasSize(2);
