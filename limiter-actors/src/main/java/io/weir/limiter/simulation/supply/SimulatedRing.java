@@ -134,7 +134,13 @@ final class SimulatedRing {
     private void mint(LimitRow row, Share before) {
         if (world.course.has(Flaw.MINT_WITHOUT_CLAIM)) {
             LimitRow forged = new LimitRow(
-                    row.topic(), row.version(), row.limit(), row.floorPermille(), Optional.of(actors.me()), false);
+                    row.topic(),
+                    row.version(),
+                    row.limit(),
+                    row.floorPermille(),
+                    row.sharing(),
+                    Optional.of(actors.me()),
+                    false);
             actors.command(() -> actors.keeper().mint(forged, before));
         } else if (row.minter().isEmpty()) {
             claim(row);

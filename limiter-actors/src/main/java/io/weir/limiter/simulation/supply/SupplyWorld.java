@@ -4,6 +4,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.EventQueue;
 import io.weir.limiter.simulation.supply.Course.Fault;
 import io.weir.limiter.supply.algorithm.Effect;
@@ -328,7 +329,8 @@ final class SupplyWorld {
         long rate = course.rate * Limit.MICROS;
         long burst = Math.max(Limit.MICROS, rate * PATIENCE_NS / 1_000_000_000L / 10 * course.burstTenthsOfW);
         if (versions.isEmpty()) {
-            insert(new LimitRow(topic, 1, new Share(rate, burst), course.floorPermille, Optional.empty(), false));
+            insert(new LimitRow(
+                    topic, 1, new Share(rate, burst), course.floorPermille, Sharing.GOSSIP, Optional.empty(), false));
             return;
         }
         LimitRow last = versions.get(versions.size() - 1);
@@ -340,9 +342,9 @@ final class SupplyWorld {
                         Math.max(Limit.MICROS, burst * (2 + random.nextInt(7)) / 4));
         int floor = random.nextInt(4) == 0 ? random.nextInt(3) * 500 : last.floorPermille();
         if (course.has(Flaw.OVERLAPPING_VERSIONS)) {
-            insert(last.finished().next(limit, floor).orElseThrow());
+            insert(last.finished().next(limit, floor, Sharing.GOSSIP).orElseThrow());
         } else {
-            last.next(limit, floor).ifPresent(this::insert);
+            last.next(limit, floor, Sharing.GOSSIP).ifPresent(this::insert);
         }
     }
 

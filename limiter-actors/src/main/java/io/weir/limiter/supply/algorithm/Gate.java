@@ -109,6 +109,11 @@ public final class Gate {
                 new Supply(keptRateMicros, kept.burstMicros(), kept.levelMicros(nowNs)));
     }
 
+    /** Tokens missing from both full buckets: SRTM's unfinished work, less what waits. */
+    public long missingMicros(long nowNs) {
+        return leased.burstMicros() - leased.levelMicros(nowNs) + kept.burstMicros() - kept.levelMicros(nowNs);
+    }
+
     TokenBucket leased() {
         return leased;
     }

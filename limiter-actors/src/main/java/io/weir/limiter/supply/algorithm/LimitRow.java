@@ -2,6 +2,7 @@ package io.weir.limiter.supply.algorithm;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import java.util.Optional;
 
 /**
@@ -10,16 +11,24 @@ import java.util.Optional;
  *
  * @param limit (r, b), or {@link Share#NONE} for a deleted topic
  * @param floorPermille φ in thousandths
+ * @param sharing how the brokers divide it
  * @param minter who alone may mint it
  * @param done whether exactly {@code limit} exists
  */
 public record LimitRow(
-        TopicName topic, long version, Share limit, int floorPermille, Optional<Holder> minter, boolean done) {
+        TopicName topic,
+        long version,
+        Share limit,
+        int floorPermille,
+        Sharing sharing,
+        Optional<Holder> minter,
+        boolean done) {
 
     /** The version after this one. */
-    public Optional<LimitRow> next(Share newLimit, int newFloorPermille) {
+    public Optional<LimitRow> next(Share newLimit, int newFloorPermille, Sharing newSharing) {
         return done
-                ? Optional.of(new LimitRow(topic, version + 1, newLimit, newFloorPermille, Optional.empty(), false))
+                ? Optional.of(new LimitRow(
+                        topic, version + 1, newLimit, newFloorPermille, newSharing, Optional.empty(), false))
                 : Optional.empty();
     }
 
@@ -29,11 +38,11 @@ public record LimitRow(
      */
     public Optional<LimitRow> claim(Optional<Holder> expected, Holder claimant) {
         return !done && minter.equals(expected)
-                ? Optional.of(new LimitRow(topic, version, limit, floorPermille, Optional.of(claimant), false))
+                ? Optional.of(new LimitRow(topic, version, limit, floorPermille, sharing, Optional.of(claimant), false))
                 : Optional.empty();
     }
 
     public LimitRow finished() {
-        return new LimitRow(topic, version, limit, floorPermille, minter, true);
+        return new LimitRow(topic, version, limit, floorPermille, sharing, minter, true);
     }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.algorithm.Effect.AddAtGate;
 import io.weir.limiter.supply.algorithm.Effect.Append;
 import io.weir.limiter.supply.algorithm.Effect.RemoveAtGate;
@@ -27,7 +28,7 @@ class BookkeeperTest {
     private final Bookkeeper b = new Bookkeeper(new Ledger(B));
 
     private static LimitRow row(long version, Share limit, Holder minter) {
-        return new LimitRow(TOPIC, version, limit, 0, Optional.ofNullable(minter), false);
+        return new LimitRow(TOPIC, version, limit, 0, Sharing.GOSSIP, Optional.ofNullable(minter), false);
     }
 
     private void mint() {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.algorithm.Inheritance.Step;
 import java.util.List;
 import java.util.Map;
@@ -77,8 +78,9 @@ class InheritanceTest {
         assertThat(mine.claim(Account.LEASED, Optional.empty(), OTHER)).isEmpty();
         assertThat(mine.done(Account.LEASED).claim(Account.LEASED, Optional.of(ME), OTHER))
                 .isEmpty();
-        LimitRow limit = new LimitRow(new TopicName("t"), 1, new Share(1, MICROS), 0, Optional.empty(), false);
-        assertThat(limit.next(Share.NONE, 0)).as("not done").isEmpty();
+        LimitRow limit =
+                new LimitRow(new TopicName("t"), 1, new Share(1, MICROS), 0, Sharing.GOSSIP, Optional.empty(), false);
+        assertThat(limit.next(Share.NONE, 0, Sharing.GOSSIP)).as("not done").isEmpty();
         assertThat(limit.claim(Optional.of(OTHER), ME)).isEmpty();
         assertThat(limit.claim(Optional.empty(), ME)).isPresent();
         assertThat(limit.finished().claim(Optional.empty(), ME)).isEmpty();

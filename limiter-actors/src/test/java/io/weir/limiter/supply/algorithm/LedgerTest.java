@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -69,8 +70,14 @@ class LedgerTest {
                             .map(k -> k.ledger().debts().get(TOPICS[topic]))
                             .anyMatch(debt -> debt != null && !debt.remaining().isNone());
                     if (!owed) {
-                        LimitRow row =
-                                new LimitRow(TOPICS[topic], ++version[topic], next, 500, Optional.of(holder(i)), false);
+                        LimitRow row = new LimitRow(
+                                TOPICS[topic],
+                                ++version[topic],
+                                next,
+                                500,
+                                Sharing.GOSSIP,
+                                Optional.of(holder(i)),
+                                false);
                         settle(i, keeper.mint(row, limit[topic]));
                         limit[topic] = next;
                     }

@@ -1,0 +1,158 @@
+package io.weir.limiter.supply;
+
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.DemandWindow;
+import io.weir.limiter.supply.algorithm.Gate;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.algorithm.Lending;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/**
+ * One topic's gate at this broker, with what it counts. It is the same object for as long as the process lives, so the data
+ * path keeps it; which incarnation's supply it holds changes beneath. One thread admits, everybody may read the counters.
+ */
+public final class TopicGate {
+    /** Half a second's arrivals weigh a fifth: fast enough to follow demand in a few rounds, slow enough not to follow noise. */
+    private static final long SLOT_NS = 250_000_000L;
+
+    private static final int SLOTS = 8;
+    private static final int LENDING_SLOTS = 16;
+    private static final long LENDING_PATIENCE_NS = 100_000_000L;
+
+    private final TopicName topic;
+    private final DemandWindow window;
+    private final AtomicLong admitted = new AtomicLong();
+    private final AtomicLong admittedKept = new AtomicLong();
+    private final AtomicLong delayed = new AtomicLong();
+    private final AtomicLong refused = new AtomicLong();
+    private Gate gate;
+    private Lending lending;
+    private long version;
+    private long waiting;
+    private long lastArrivalNs;
+    private boolean listed;
+
+    TopicGate(TopicName topic, Holder holder, Lease lease, long epsilonPpm, long nowNs) {
+        this.topic = topic;
+        window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
+        begin(holder, lease, epsilonPpm, nowNs);
+    }
+
+    /** A new incarnation begins with nothing. */
+    void begin(Holder holder, Lease lease, long epsilonPpm, long nowNs) {
+        gate = new Gate(lease, epsilonPpm, nowNs);
+        lending = new Lending(holder, gate, LENDING_SLOTS, LENDING_PATIENCE_NS, nowNs);
+        lending.version(version, nowNs);
+    }
+
+    public TopicName topic() {
+        return topic;
+    }
+
+    /**
+     * Takes tokens and checks the lease in one step.
+     *
+     * @return whether the message passes; it then counts at {@link #stampNs}
+     */
+    public boolean admit(int tokens, LongSupplier clock) {
+        Gate.Verdict verdict = gate.admit(tokens, clock);
+        if (verdict == Gate.Verdict.REFUSED) {
+            return false;
+        }
+        AtomicLong counter = verdict == Gate.Verdict.KEPT ? admittedKept : admitted;
+        counter.lazySet(counter.getPlain() + tokens);
+        return true;
+    }
+
+    /** After a refusal: when to try again, or {@link io.weir.limiter.algorithm.TokenBucket#NEVER}. */
+    public long retryAfterNs(int tokens, long nowNs) {
+        return gate.retryAfterNs(tokens, nowNs);
+    }
+
+    /** The time at which the last message that passed counts. */
+    public long stampNs() {
+        return gate.stampNs();
+    }
+
+    void arrived(int tokens, long waitingTokens, long nowNs) {
+        lastArrivalNs = nowNs;
+        waiting = waitingTokens;
+        window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
+    }
+
+    /** A message had to wait for its token. */
+    public void countDelayed(int messages) {
+        delayed.lazySet(delayed.getPlain() + messages);
+    }
+
+    /** A message was turned away. */
+    public void countRefused(int messages) {
+        refused.lazySet(refused.getPlain() + messages);
+    }
+
+    /** Tokens that waiting messages ask for, as last told. */
+    public void waiting(long tokens) {
+        waiting = tokens;
+    }
+
+    public long admitted() {
+        return admitted.get() + admittedKept.get();
+    }
+
+    /** Of {@link #admitted}, from the account that needs no lease. */
+    public long admittedKept() {
+        return admittedKept.get();
+    }
+
+    public long delayed() {
+        return delayed.get();
+    }
+
+    public long refused() {
+        return refused.get();
+    }
+
+    /** What the gate holds and what is asked of it; for the thread that admits. */
+    Gates.Sample sample(long nowNs) {
+        return new Gates.Sample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
+    }
+
+    boolean active(long nowNs) {
+        Demand demand = window.demand(nowNs);
+        return demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
+    }
+
+    Gate gate() {
+        return gate;
+    }
+
+    Lending lending() {
+        return lending;
+    }
+
+    long waiting() {
+        return waiting;
+    }
+
+    void version(long newVersion, long nowNs) {
+        version = newVersion;
+        lending.version(newVersion, nowNs);
+    }
+
+    Holding held(long nowNs) {
+        return gate.held(nowNs);
+    }
+
+    boolean listed() {
+        return listed;
+    }
+
+    void listed(boolean isListed) {
+        listed = isListed;
+    }
+}
