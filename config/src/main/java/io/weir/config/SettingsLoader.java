@@ -11,6 +11,7 @@ import io.weir.config.WeirSettings.ClusterSettings;
 import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.WeirSettings.SupplySettings;
 import io.weir.config.value.BrokerId;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -167,7 +168,8 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         ClusterSettings cluster = cluster(config);
         Endpoint tcp = new Endpoint(text(config, "weir.tcp.host"), port(config, "weir.tcp.port"));
         HttpSettings http = http(config, cluster, tcp);
-        return new WeirSettings(broker(config), cluster, tcp, http, store(config), aeronDirectory(config, cluster));
+        return new WeirSettings(
+                broker(config), cluster, tcp, http, store(config), supply(config), aeronDirectory(config, cluster));
     }
 
     private static BrokerSettings broker(Config config) {
@@ -272,6 +274,18 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)));
     }
 
+    private static SupplySettings supply(Config config) {
+        String history = text(config, "weir.supply.history");
+        return new SupplySettings(
+                duration(config, "weir.supply.lease", Duration.ofSeconds(1), Duration.ofMinutes(5)),
+                duration(config, "weir.supply.guard", Duration.ofMillis(100), Duration.ofMinutes(1)),
+                whole(config, "weir.supply.drift-ppm", 0, 9_000),
+                duration(config, "weir.supply.round", Duration.ofMillis(50), Duration.ofMinutes(1)),
+                duration(config, "weir.supply.adaptation", Duration.ofMillis(50), Duration.ofMinutes(5)),
+                part(config, "weir.supply.dead-band", 0.5),
+                history.isEmpty() ? Optional.empty() : Optional.of(path("weir.supply.history", history)));
+    }
+
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {
         String directory = text(config, "weir.aeron.directory");
         if (directory.isEmpty() && cluster.transport().equals("aeron-udp")) {
@@ -317,6 +331,19 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         try {
             int value = config.getInt(key);
             if (value < min || value > max) {
+                throw SettingsException.of(key, value, rule);
+            }
+            return value;
+        } catch (ConfigException e) {
+            throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
+        }
+    }
+
+    private static double part(Config config, String key, double max) {
+        String rule = "must be a number from 0 to " + max;
+        try {
+            double value = config.getDouble(key);
+            if (!(value >= 0 && value <= max)) {
                 throw SettingsException.of(key, value, rule);
             }
             return value;

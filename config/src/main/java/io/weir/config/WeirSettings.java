@@ -13,6 +13,7 @@ public record WeirSettings(
         Endpoint tcp,
         HttpSettings http,
         StoreSettings store,
+        SupplySettings supply,
         Optional<Path> aeronDirectory) {
 
     /** Who the broker is, and where it keeps what is its own. */
@@ -60,6 +61,26 @@ public record WeirSettings(
             return url.split("[?;]", 2)[0].replaceFirst("//[^/@]*@", "//");
         }
     }
+
+    /**
+     * How limits are kept and moved.
+     *
+     * @param lease L: how long a broker may admit after its last renewal
+     * @param guard what a watcher waits beyond L and the clocks' drift
+     * @param driftPpm ε, in millionths
+     * @param round how often neighbours compare what they hold
+     * @param adaptation how often the TB adaptor asks for reports
+     * @param deadBand the part of what two neighbours hold below which nothing moves
+     * @param history where every admission is recorded, for checkers
+     */
+    public record SupplySettings(
+            Duration lease,
+            Duration guard,
+            long driftPpm,
+            Duration round,
+            Duration adaptation,
+            double deadBand,
+            Optional<Path> history) {}
 
     /** The databases that a store can be. */
     public enum StoreKind {

@@ -39,6 +39,7 @@ public final class Gates {
 
     private final long epsilonPpm;
     private final Runnable wakeWriter;
+    private final AdmissionHistory history;
     private final ManyToOneConcurrentArrayQueue<Command> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
     private final Map<TopicName, TopicGate> gates = new ConcurrentHashMap<>();
     // The writer's own.
@@ -52,6 +53,12 @@ public final class Gates {
      * @param wakeWriter called after every command, by any thread
      */
     public Gates(Holder holder, Lease lease, long epsilonPpm, Runnable wakeWriter) {
+        this(holder, lease, epsilonPpm, wakeWriter, null);
+    }
+
+    /** @param history where admissions are recorded; null for nowhere */
+    public Gates(Holder holder, Lease lease, long epsilonPpm, Runnable wakeWriter, AdmissionHistory history) {
+        this.history = history;
         this.holder = holder;
         this.lease = lease;
         this.epsilonPpm = epsilonPpm;
@@ -80,7 +87,7 @@ public final class Gates {
     public TopicGate gate(TopicName topic, long nowNs) {
         TopicGate gate = gates.get(topic);
         if (gate == null) {
-            gate = new TopicGate(topic, holder, lease, epsilonPpm, nowNs);
+            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, nowNs);
             gates.put(topic, gate);
         }
         return gate;

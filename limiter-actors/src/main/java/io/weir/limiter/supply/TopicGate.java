@@ -30,6 +30,9 @@ public final class TopicGate {
     private final AtomicLong admittedKept = new AtomicLong();
     private final AtomicLong delayed = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
+    private final AdmissionHistory history;
+    private Holder holder;
+    private Lease lease;
     private Gate gate;
     private Lending lending;
     private long version;
@@ -37,16 +40,20 @@ public final class TopicGate {
     private long lastArrivalNs;
     private boolean listed;
 
-    TopicGate(TopicName topic, Holder holder, Lease lease, long epsilonPpm, long nowNs) {
+    /** @param history null where nobody checks */
+    TopicGate(TopicName topic, Holder holder, Lease lease, long epsilonPpm, AdmissionHistory history, long nowNs) {
         this.topic = topic;
+        this.history = history;
         window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
         begin(holder, lease, epsilonPpm, nowNs);
     }
 
     /** A new incarnation begins with nothing. */
-    void begin(Holder holder, Lease lease, long epsilonPpm, long nowNs) {
-        gate = new Gate(lease, epsilonPpm, nowNs);
-        lending = new Lending(holder, gate, LENDING_SLOTS, LENDING_PATIENCE_NS, nowNs);
+    void begin(Holder newHolder, Lease newLease, long epsilonPpm, long nowNs) {
+        holder = newHolder;
+        lease = newLease;
+        gate = new Gate(newLease, epsilonPpm, nowNs);
+        lending = new Lending(newHolder, gate, LENDING_SLOTS, LENDING_PATIENCE_NS, nowNs);
         lending.version(version, nowNs);
     }
 
@@ -64,7 +71,11 @@ public final class TopicGate {
         if (verdict == Gate.Verdict.REFUSED) {
             return false;
         }
-        AtomicLong counter = verdict == Gate.Verdict.KEPT ? admittedKept : admitted;
+        boolean kept = verdict == Gate.Verdict.KEPT;
+        if (history != null) {
+            history.admitted(topic, holder, gate.stampNs(), tokens, kept, lease.remainingNs(gate.stampNs()));
+        }
+        AtomicLong counter = kept ? admittedKept : admitted;
         counter.lazySet(counter.getPlain() + tokens);
         return true;
     }

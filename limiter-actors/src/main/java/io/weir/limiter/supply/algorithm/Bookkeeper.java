@@ -187,13 +187,14 @@ public class Bookkeeper {
 
     /** Sends again what is not known to have arrived. */
     public List<Effect> resend() {
-        List<Effect> effects = new ArrayList<>();
-        for (Transfer transfer : ledger.openTransfers()) {
-            if (!arrived.contains(transfer.id())) {
-                effects.add(new Effect.Send(transfer));
-            }
-        }
-        return effects;
+        return inFlight().stream().<Effect>map(Effect.Send::new).toList();
+    }
+
+    /** Open transfers that are not known here to have arrived. */
+    public List<Transfer> inFlight() {
+        return ledger.openTransfers().stream()
+                .filter(transfer -> !arrived.contains(transfer.id()))
+                .toList();
     }
 
     /**

@@ -1,0 +1,197 @@
+package io.weir.limiter.supply;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.AbstractBehavior;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.SupplyEdge;
+import io.weir.limiter.supply.algorithm.Bookkeeper;
+import io.weir.limiter.supply.algorithm.Effect;
+import io.weir.limiter.supply.algorithm.Exchange;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * One broker's end of a ring edge: tells the neighbour what it holds and what is asked of it, and hands supply over where the
+ * neighbour is worse off. All topics of a round go in one message and move in one transfer, so a round costs one write on
+ * either side, and none where nothing moves.
+ *
+ * <p>Only what changed is told, and a part of all topics in turn, in case a message was lost: a ring at rest is nearly silent. A topic
+ * of which something moved is left alone until the neighbour has told it anew, else the same gap would be closed twice.
+ */
+final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
+    /** In so many rounds every topic is told, changed or not. */
+    private static final int REFRESH_ROUNDS = 20;
+    /** A demand that moved by less than this part is as it was told. */
+    private static final double SAME_DEMAND = 0.02;
+
+    sealed interface Command {}
+
+    /** What this broker holds of one topic and what is asked of it. */
+    record Told(TopicName topic, Holding share, Demand demand) {}
+
+    /** A topic whose share the ring moves, and by which step. */
+    record Mine(Told told, SupplyEdge edge) {}
+
+    /** A round is due: the own topics. */
+    record Round(Collection<Mine> mine) implements Command {}
+
+    /** The neighbour has told. */
+    record Heard(List<Told> told) implements Command {}
+
+    private record Moved(Set<TopicName> topics) implements Command {}
+
+    /** A transfer was still open; the same topics are looked at again in the next round. */
+    private record Later(List<TopicName> topics) implements Command {}
+
+    private final Holder peer;
+    private final Consumer<List<Told>> tell;
+    private final ActorRef<SupplyLedger.Command> ledger;
+    private final Map<TopicName, Told> told = new HashMap<>();
+    private final Map<TopicName, Told> heard = new HashMap<>();
+    private final Set<TopicName> awaitingNews = new HashSet<>();
+    private final Set<TopicName> postponed = new HashSet<>();
+    private Map<TopicName, Mine> mine = Map.of();
+    private long round;
+
+    static Behavior<Command> create(Holder peer, Consumer<List<Told>> tell, ActorRef<SupplyLedger.Command> ledger) {
+        return Behaviors.setup(context -> new RingNeighbour(context, peer, tell, ledger));
+    }
+
+    private RingNeighbour(
+            ActorContext<Command> context,
+            Holder peer,
+            Consumer<List<Told>> tell,
+            ActorRef<SupplyLedger.Command> ledger) {
+        super(context);
+        this.peer = peer;
+        this.tell = tell;
+        this.ledger = ledger;
+    }
+
+    @Override
+    public Receive<Command> createReceive() {
+        return newReceiveBuilder()
+                .onMessage(Round.class, this::onRound)
+                .onMessage(Heard.class, this::onHeard)
+                .onMessage(Moved.class, this::onMoved)
+                .onMessage(Later.class, this::onLater)
+                .build();
+    }
+
+    private Behavior<Command> onRound(Round due) {
+        round++;
+        Map<TopicName, Mine> now = new HashMap<>();
+        List<Told> news = new ArrayList<>();
+        List<TopicName> changed = new ArrayList<>();
+        for (Mine own : due.mine) {
+            TopicName topic = own.told.topic();
+            now.put(topic, own);
+            boolean isNews = news(own.told);
+            if (isNews) {
+                changed.add(topic);
+            }
+            if (isNews || Math.floorMod(topic.hashCode(), REFRESH_ROUNDS) == round % REFRESH_ROUNDS) {
+                told.put(topic, own.told);
+                news.add(own.told);
+            }
+        }
+        told.keySet().retainAll(now.keySet());
+        heard.keySet().retainAll(now.keySet());
+        mine = now;
+        if (!news.isEmpty()) {
+            tell.accept(news);
+        }
+        changed.addAll(postponed);
+        postponed.clear();
+        move(changed);
+        return this;
+    }
+
+    private boolean news(Told now) {
+        Told before = told.get(now.topic());
+        return before == null
+                || !before.share().share().equals(now.share().share())
+                || differs(before.demand().rateMicros(), now.demand().rateMicros())
+                || differs(before.demand().backlogMicros(), now.demand().backlogMicros());
+    }
+
+    private static boolean differs(long before, long now) {
+        return Math.abs(now - before) > SAME_DEMAND * Math.max(before, now);
+    }
+
+    private Behavior<Command> onHeard(Heard news) {
+        List<TopicName> topics = new ArrayList<>(news.told.size());
+        for (Told theirs : news.told) {
+            heard.put(theirs.topic(), theirs);
+            awaitingNews.remove(theirs.topic());
+            topics.add(theirs.topic());
+        }
+        move(topics);
+        return this;
+    }
+
+    private Behavior<Command> onMoved(Moved moved) {
+        awaitingNews.addAll(moved.topics);
+        return this;
+    }
+
+    private Behavior<Command> onLater(Later later) {
+        postponed.addAll(later.topics);
+        return this;
+    }
+
+    private void move(Collection<TopicName> topics) {
+        List<Mine> own = new ArrayList<>();
+        List<Told> theirs = new ArrayList<>();
+        for (TopicName topic : topics) {
+            if (mine.containsKey(topic) && heard.containsKey(topic) && !awaitingNews.contains(topic)) {
+                own.add(mine.get(topic));
+                theirs.add(heard.get(topic));
+            }
+        }
+        if (!own.isEmpty()) {
+            ActorRef<Command> self = getContext().getSelf();
+            ledger.tell(new SupplyLedger.Decide(keeper -> handOver(keeper, own, theirs, self)));
+        }
+    }
+
+    /** In the ledger's turn, with what it holds then. */
+    private List<Effect> handOver(Bookkeeper keeper, List<Mine> own, List<Told> theirs, ActorRef<Command> self) {
+        if (!keeper.canDebit(peer)) {
+            self.tell(new Later(theirs.stream().map(Told::topic).toList()));
+            return List.of();
+        }
+        Map<TopicName, Holding> wanted = new LinkedHashMap<>();
+        for (int i = 0; i < own.size(); i++) {
+            Told other = theirs.get(i);
+            Holding part = Exchange.handedOver(
+                    own.get(i).edge,
+                    keeper.ledger().share(other.topic()),
+                    own.get(i).told.demand(),
+                    other.share(),
+                    other.demand());
+            if (!part.isNone()) {
+                wanted.put(other.topic(), part);
+            }
+        }
+        if (wanted.isEmpty()) {
+            return List.of();
+        }
+        self.tell(new Moved(Set.copyOf(wanted.keySet())));
+        return keeper.debit(peer, wanted);
+    }
+}

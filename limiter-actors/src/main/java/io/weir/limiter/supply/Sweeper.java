@@ -1,0 +1,32 @@
+package io.weir.limiter.supply;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.Behaviors;
+import java.time.Duration;
+
+/**
+ * A cluster singleton that has the broker it runs on look after what nobody else finished: victims that no heir took on, versions
+ * of a limit whose minter died. It decides nothing by itself, so two of it do no harm.
+ */
+public final class Sweeper {
+    private static final Duration EVERY = Duration.ofSeconds(2);
+
+    private enum Due {
+        DUE
+    }
+
+    private Sweeper() {}
+
+    public static Behavior<?> create(ActorRef<Supply.Command> local) {
+        return Behaviors.<Due>withTimers(timers -> {
+            timers.startTimerWithFixedDelay(Due.DUE, EVERY);
+            return Behaviors.receive(Due.class)
+                    .onMessage(Due.class, due -> {
+                        local.tell(new Supply.Sweep());
+                        return Behaviors.same();
+                    })
+                    .build();
+        });
+    }
+}
