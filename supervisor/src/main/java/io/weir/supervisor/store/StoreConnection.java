@@ -24,9 +24,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A call that timed out while it waited is never carried out. One that had begun may still be committed: its outcome is unknown.
  *
- * <p>The thread itself is free again after about the time-out, too: every read from the socket is bounded by it, on
- * PostgreSQL and on H2. Only reaching a host that does not answer at all is bounded otherwise: by whole seconds, rounded up, on PostgreSQL,
- * and by H2's own two seconds, which it offers no setting for but one for the whole process.
+ * <p>The thread itself is free again after about the time-out on PostgreSQL, where it bounds every read. On H2 it bounds the wait for a
+ * lock; a server that hangs keeps the thread until it answers or ends. H2 has a time-out for reads, but after one its client forgets the
+ * socket without closing it, and the server's session goes on with the locks it has. H2 is reached over loopback only, where a
+ * server that ends is noticed at once.
  */
 final class StoreConnection implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StoreConnection.class);
@@ -118,13 +119,13 @@ final class StoreConnection implements AutoCloseable {
             properties.setProperty("socketTimeout", seconds);
             properties.setProperty("ApplicationName", "weir");
         } else {
-            properties.setProperty("NETWORK_TIMEOUT", Long.toString(timeout.toMillis()));
+            properties.setProperty("LOCK_TIMEOUT", Long.toString(timeout.toMillis()));
         }
         Connection opened = DriverManager.getConnection(settings.url(), properties);
         try {
             opened.setAutoCommit(false);
             if (postgresql) {
-                // Once it is open, by the millisecond. H2 ignores this and has its own way above.
+                // Once it is open, by the millisecond. H2 ignores this.
                 opened.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, timeout.toMillis()));
             }
             return opened;
