@@ -46,7 +46,10 @@ public interface SupplyStore {
     /** All versions of one topic, the oldest first. */
     List<LimitRow> limits(TopicName topic);
 
-    /** Adds version 1 of a topic that has none, or v + 1 if v is done ({@link LimitRow#next}); false if it can't be. */
+    /**
+     * Adds version 1 of a topic that has none, or v + 1 if v is done ({@link LimitRow#next}); false if it can't be. True also if the
+     * version is there already with the same limit, floor and sharing, whoever mints it: an insert of unknown outcome may be repeated.
+     */
     boolean insert(LimitRow row);
 
     /** {@link LimitRow#claim}. */

@@ -4,7 +4,6 @@ import io.weir.config.WeirSettings;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -12,13 +11,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Properties;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -29,8 +21,8 @@ import org.slf4j.LoggerFactory;
  * Who the brokers are: one row each in the store, with the number of the life it is in. The store hands incarnations out,
  * so that none ever repeats, whatever becomes of a broker's own disk.
  *
- * <p>One connection on a thread of its own: a store that hangs costs a caller the statement time-out, never more, and
- * the connection is thrown away. It is apart from the journal's pool, which may be busy.
+ * <p>A call waits for the statement time-out at most; see {@link StoreConnection}, which is apart from the journal's pool, because that
+ * may be busy.
  */
 public final class BrokerRegistry implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerRegistry.class);
@@ -44,16 +36,11 @@ public final class BrokerRegistry implements AutoCloseable {
     public record Founding(long number, BrokerId broker, long incarnation) {}
 
     private final StoreSettings settings;
-    private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
-        Thread worker = new Thread(task, "weir-registry");
-        worker.setDaemon(true);
-        return worker;
-    });
-    // Touched by the registry's own thread only.
-    private Connection connection;
+    private final StoreConnection store;
 
     public BrokerRegistry(StoreSettings settings) {
         this.settings = settings;
+        store = new StoreConnection(settings, "weir-registry", settings.statementTimeout());
     }
 
     /** Waits until the store answers and has its tables; gives up with the reason after the start time-out. */
@@ -67,7 +54,7 @@ public final class BrokerRegistry implements AutoCloseable {
         boolean told = false;
         while (!givenUp.getAsBoolean()) {
             try {
-                call(opened -> {
+                store.call(opened -> {
                     StoreSchema.ensure(opened, settings.kind());
                     return null;
                 });
@@ -99,7 +86,7 @@ public final class BrokerRegistry implements AutoCloseable {
     /** Begins a new life of a broker: the next incarnation, written before anyone can use it. */
     public long nextIncarnation(WeirSettings broker) {
         String id = broker.broker().id().value();
-        return call(opened -> {
+        return store.call(opened -> {
             insertIfMissing(opened, id);
             try (PreparedStatement update =
                             opened.prepareStatement("UPDATE weir_broker SET incarnation = incarnation + 1,"
@@ -134,7 +121,7 @@ public final class BrokerRegistry implements AutoCloseable {
             opened.commit();
         } catch (SQLException e) {
             opened.rollback();
-            if (!isDuplicate(e)) {
+            if (!StoreConnection.isDuplicate(e)) {
                 throw e;
             }
         }
@@ -142,7 +129,7 @@ public final class BrokerRegistry implements AutoCloseable {
 
     /** Says that a life has ended in good order. A later life of the same broker is left as it is. */
     public void markStopped(BrokerId id, long incarnation) {
-        call(opened -> {
+        store.call(opened -> {
             try (PreparedStatement update = opened.prepareStatement(
                     "UPDATE weir_broker SET running = FALSE WHERE id = ? AND incarnation = ?")) {
                 update.setString(1, id.value());
@@ -155,7 +142,7 @@ public final class BrokerRegistry implements AutoCloseable {
     }
 
     public List<RegisteredBroker> brokers() {
-        return call(opened -> {
+        return store.call(opened -> {
             List<RegisteredBroker> brokers = new ArrayList<>();
             try (PreparedStatement select = opened.prepareStatement(
                             "SELECT id, incarnation, tcp, http, cluster_address, pid, running FROM weir_broker ORDER BY id");
@@ -178,7 +165,7 @@ public final class BrokerRegistry implements AutoCloseable {
 
     /** The last claim to have founded {@code cluster}. */
     public Optional<Founding> founding(String cluster) {
-        return call(opened -> {
+        return store.call(opened -> {
             try (PreparedStatement select = opened.prepareStatement(
                     "SELECT number, broker, incarnation FROM weir_founding WHERE cluster = ?")) {
                 select.setString(1, cluster);
@@ -196,7 +183,7 @@ public final class BrokerRegistry implements AutoCloseable {
 
     /** Claims to found {@code cluster} after {@code before}; false if somebody else has claimed since. */
     public boolean claimFounding(String cluster, Optional<Founding> before, BrokerId broker, long incarnation) {
-        return call(opened -> {
+        return store.call(opened -> {
             String sql = before.isPresent()
                     ? "UPDATE weir_founding SET number = ?, broker = ?, incarnation = ? WHERE cluster = ? AND number = ?"
                     : "INSERT INTO weir_founding (number, broker, incarnation, cluster) VALUES (?, ?, ?, ?)";
@@ -213,7 +200,7 @@ public final class BrokerRegistry implements AutoCloseable {
                 return claimed;
             } catch (SQLException e) {
                 opened.rollback();
-                if (isDuplicate(e)) {
+                if (StoreConnection.isDuplicate(e)) {
                     return false;
                 }
                 throw e;
@@ -221,92 +208,9 @@ public final class BrokerRegistry implements AutoCloseable {
         });
     }
 
-    /** SQL's class 23: a row with that key is already there. */
-    private static boolean isDuplicate(SQLException e) {
-        return e.getSQLState() != null && e.getSQLState().startsWith("23");
-    }
-
     @Override
     public void close() {
-        if (thread.isShutdown()) {
-            return;
-        }
-        try {
-            thread.submit(this::dropConnection).get(1, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
-            LOG.debug("The registry's connection did not close: {}", e.toString());
-        }
-        thread.shutdownNow();
-    }
-
-    /** Work on an open connection. */
-    private interface Work<T> {
-        T on(Connection opened) throws SQLException;
-    }
-
-    private <T> T call(Work<T> work) {
-        Callable<T> task = () -> {
-            try {
-                if (connection == null || connection.isClosed()) {
-                    connection = open();
-                }
-                return work.on(connection);
-            } catch (SQLException e) {
-                dropConnection();
-                throw e;
-            }
-        };
-        Future<T> answer;
-        try {
-            answer = thread.submit(task);
-        } catch (RejectedExecutionException e) {
-            throw new StoreException("the store is not asked any more: this broker has stopped");
-        }
-        try {
-            return answer.get(settings.statementTimeout().toMillis(), TimeUnit.MILLISECONDS);
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof StoreException known) {
-                throw known;
-            }
-            throw new StoreException("the store refused: " + e.getCause().getMessage(), e.getCause());
-        } catch (TimeoutException e) {
-            answer.cancel(true);
-            throw new StoreException(
-                    "the store did not answer within "
-                            + settings.statementTimeout().toMillis() + " ms",
-                    e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new StoreException("interrupted while waiting for the store", e);
-        }
-    }
-
-    private Connection open() throws SQLException {
-        Properties properties = new Properties();
-        properties.setProperty("user", settings.user());
-        properties.setProperty("password", settings.password());
-        if (settings.kind() == WeirSettings.StoreKind.POSTGRESQL) {
-            String seconds = Long.toString(settings.statementTimeout().toSeconds());
-            properties.setProperty("connectTimeout", seconds);
-            properties.setProperty("socketTimeout", seconds);
-            properties.setProperty("ApplicationName", "weir");
-        }
-        Connection opened = DriverManager.getConnection(settings.url(), properties);
-        opened.setAutoCommit(false);
-        return opened;
-    }
-
-    private void dropConnection() {
-        if (connection != null) {
-            try {
-                connection.close();
-            } catch (SQLException e) {
-                LOG.debug("A broken connection did not close: {}", e.toString());
-            }
-            connection = null;
-        }
+        store.close();
     }
 
     /** SQL's class 28: waiting does not help. */

@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -31,6 +31,19 @@ final class StoreSchema {
                     + " pid BIGINT NOT NULL, running BOOLEAN NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_founding (cluster VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL,"
                     + " broker VARCHAR(64) NOT NULL, incarnation BIGINT NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_lease (broker VARCHAR(64) NOT NULL, incarnation BIGINT NOT NULL,"
+                    + " state VARCHAR(16) NOT NULL, renew_seq BIGINT NOT NULL,"
+                    + " leased_heir_broker VARCHAR(64), leased_heir_incarnation BIGINT, leased_done BOOLEAN NOT NULL,"
+                    + " kept_heir_broker VARCHAR(64), kept_heir_incarnation BIGINT, kept_done BOOLEAN NOT NULL,"
+                    + " PRIMARY KEY (broker, incarnation))",
+            "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(64) NOT NULL, version BIGINT NOT NULL,"
+                    + " rate_micros BIGINT NOT NULL, burst_micros BIGINT NOT NULL, floor_permille INTEGER NOT NULL,"
+                    + " sharing VARCHAR(16) NOT NULL, minter_broker VARCHAR(64), minter_incarnation BIGINT,"
+                    + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL, PRIMARY KEY (topic, version))",
+            "CREATE INDEX IF NOT EXISTS weir_limit_change ON weir_limit (change_no)",
+            "CREATE TABLE IF NOT EXISTS weir_counter (name VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL)",
+            "INSERT INTO weir_counter SELECT 'limit', 0"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'limit')",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     private StoreSchema() {}

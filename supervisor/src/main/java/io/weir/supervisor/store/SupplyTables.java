@@ -1,0 +1,358 @@
+package io.weir.supervisor.store;
+
+import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.SupplyStore;
+import io.weir.limiter.supply.algorithm.Account;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The supply protocol's rows in the store's tables {@code weir_lease} and {@code weir_limit}. What the record methods of {@link
+ * LeaseRow} and {@link LimitRow} ask for stands in the statements' WHERE, so the database decides and writes in one step.
+ *
+ * <p>Every change of a limit takes its number from one row of {@code weir_counter}, first of all. That row stays locked until the commit,
+ * so the numbers become visible in their order, and who has read up to n misses nothing by asking for more than n. It also makes
+ * changes of limits wait for each other, which are rare. A change that does nothing takes its number back.
+ *
+ * <p>The tables must be there: {@link BrokerRegistry#awaitStore}. Each instance has a {@link StoreConnection} of its own and
+ * throws {@link StoreException} after the time-out.
+ */
+public final class SupplyTables implements SupplyStore, AutoCloseable {
+    private static final String LEASE_COLUMNS = "broker, incarnation, state, renew_seq,"
+            + " leased_heir_broker, leased_heir_incarnation, leased_done, kept_heir_broker, kept_heir_incarnation, kept_done";
+    private static final String LIMIT_COLUMNS = "topic, version, rate_micros, burst_micros, floor_permille, sharing,"
+            + " minter_broker, minter_incarnation, done, change_no";
+
+    private static final Null NO_BROKER = new Null(Types.VARCHAR);
+    private static final Null NO_INCARNATION = new Null(Types.BIGINT);
+
+    /** PostgreSQL wants to know what it is that a parameter has none of. */
+    private record Null(int type) {}
+
+    private final StoreConnection store;
+
+    /** @param timeout that every call keeps; for renewing leases well below a quarter of the lease */
+    public SupplyTables(StoreSettings settings, Duration timeout) {
+        store = new StoreConnection(settings, "weir-supply-rows", timeout);
+    }
+
+    @Override
+    public LeaseRow register(Holder holder) {
+        try {
+            update(
+                    "INSERT INTO weir_lease (" + LEASE_COLUMNS + ")"
+                            + " SELECT ?, ?, 'LIVE', 0, NULL, NULL, FALSE, NULL, NULL, FALSE"
+                            + " WHERE NOT EXISTS (SELECT 1 FROM weir_lease WHERE broker = ? AND incarnation = ?)",
+                    holder.broker().value(),
+                    holder.incarnation(),
+                    holder.broker().value(),
+                    holder.incarnation());
+        } catch (StoreException e) {
+            // The same holder registers twice at once: the other one's row is as good.
+            if (!(e.getCause() instanceof SQLException refused) || !StoreConnection.isDuplicate(refused)) {
+                throw e;
+            }
+        }
+        return row(holder)
+                .orElseThrow(() -> new StoreException("the store has lost the row of " + holder + ", just registered"));
+    }
+
+    @Override
+    public boolean renew(Holder holder) {
+        return update(
+                "UPDATE weir_lease SET renew_seq = renew_seq + 1"
+                        + " WHERE broker = ? AND incarnation = ? AND state = 'LIVE'",
+                holder.broker().value(),
+                holder.incarnation());
+    }
+
+    @Override
+    public boolean fence(Holder victim, long observedRenewSeq) {
+        return update(
+                "UPDATE weir_lease SET state = 'FENCED'"
+                        + " WHERE broker = ? AND incarnation = ? AND state = 'LIVE' AND renew_seq = ?",
+                victim.broker().value(),
+                victim.incarnation(),
+                observedRenewSeq);
+    }
+
+    @Override
+    public void stop(Holder holder) {
+        update(
+                "UPDATE weir_lease SET state = 'STOPPED' WHERE broker = ? AND incarnation = ?",
+                holder.broker().value(),
+                holder.incarnation());
+    }
+
+    @Override
+    public boolean claim(Holder victim, Account account, Optional<Holder> expectedHeir, Holder heir) {
+        String sql = account == Account.LEASED
+                ? "UPDATE weir_lease SET leased_heir_broker = ?, leased_heir_incarnation = ?"
+                        + " WHERE broker = ? AND incarnation = ? AND state <> 'LIVE' AND NOT leased_done"
+                        + " AND leased_heir_broker IS NOT DISTINCT FROM ? AND leased_heir_incarnation IS NOT DISTINCT FROM ?"
+                : "UPDATE weir_lease SET kept_heir_broker = ?, kept_heir_incarnation = ?"
+                        + " WHERE broker = ? AND incarnation = ? AND state = 'STOPPED' AND NOT kept_done"
+                        + " AND kept_heir_broker IS NOT DISTINCT FROM ? AND kept_heir_incarnation IS NOT DISTINCT FROM ?";
+        return update(
+                sql,
+                heir.broker().value(),
+                heir.incarnation(),
+                victim.broker().value(),
+                victim.incarnation(),
+                brokerOf(expectedHeir),
+                incarnationOf(expectedHeir));
+    }
+
+    @Override
+    public void inherited(Holder victim, Account account) {
+        update(
+                "UPDATE weir_lease SET " + (account == Account.LEASED ? "leased_done" : "kept_done") + " = TRUE"
+                        + " WHERE broker = ? AND incarnation = ?",
+                victim.broker().value(),
+                victim.incarnation());
+    }
+
+    @Override
+    public List<LeaseRow> rows() {
+        return leases("WHERE NOT (state = 'STOPPED' AND leased_done AND kept_done) ORDER BY broker, incarnation");
+    }
+
+    @Override
+    public Optional<LeaseRow> row(Holder holder) {
+        return leases("WHERE broker = ? AND incarnation = ?", holder.broker().value(), holder.incarnation()).stream()
+                .findFirst();
+    }
+
+    @Override
+    public LimitChanges limitsAfter(long after) {
+        return limits("WHERE change_no > ? ORDER BY change_no", after, after);
+    }
+
+    @Override
+    public List<LimitRow> limits(TopicName topic) {
+        return limits("WHERE topic = ? ORDER BY version", 0, topic.value()).rows();
+    }
+
+    @Override
+    public boolean insert(LimitRow row) {
+        if (row.done() || row.version() < 1) {
+            throw new IllegalArgumentException(
+                    row + " can't be inserted: versions count from 1, and only minting makes one done");
+        }
+        String topic = row.topic().value();
+        return store.call(opened -> {
+            long number = nextChange(opened);
+            int inserted = execute(
+                    opened,
+                    "INSERT INTO weir_limit (" + LIMIT_COLUMNS + ")"
+                            + " SELECT CAST(? AS VARCHAR(64)), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT),"
+                            + " CAST(? AS INTEGER), CAST(? AS VARCHAR(16)), CAST(? AS VARCHAR(64)), CAST(? AS BIGINT),"
+                            + " FALSE, CAST(? AS BIGINT)"
+                            + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version >= ?)"
+                            + " AND (? = 1 OR EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version = ? AND done))",
+                    topic,
+                    row.version(),
+                    row.limit().rateMicros(),
+                    row.limit().burstMicros(),
+                    row.floorPermille(),
+                    row.sharing().name(),
+                    brokerOf(row.minter()),
+                    incarnationOf(row.minter()),
+                    number,
+                    topic,
+                    row.version(),
+                    row.version(),
+                    topic,
+                    row.version() - 1);
+            if (inserted == 1) {
+                opened.commit();
+                return true;
+            }
+            boolean there = isThere(opened, row);
+            opened.rollback();
+            return there;
+        });
+    }
+
+    private static boolean isThere(Connection opened, LimitRow row) throws SQLException {
+        try (PreparedStatement select =
+                opened.prepareStatement("SELECT 1 FROM weir_limit WHERE topic = ? AND version = ?"
+                        + " AND rate_micros = ? AND burst_micros = ? AND floor_permille = ? AND sharing = ?")) {
+            bind(
+                    select,
+                    row.topic().value(),
+                    row.version(),
+                    row.limit().rateMicros(),
+                    row.limit().burstMicros(),
+                    row.floorPermille(),
+                    row.sharing().name());
+            try (ResultSet rows = select.executeQuery()) {
+                return rows.next();
+            }
+        }
+    }
+
+    @Override
+    public boolean claimMint(TopicName topic, long version, Optional<Holder> expectedMinter, Holder minter) {
+        return change(
+                "minter_broker = ?, minter_incarnation = ?",
+                "NOT done AND minter_broker IS NOT DISTINCT FROM ? AND minter_incarnation IS NOT DISTINCT FROM ?",
+                List.of(minter.broker().value(), minter.incarnation()),
+                topic,
+                version,
+                brokerOf(expectedMinter),
+                incarnationOf(expectedMinter));
+    }
+
+    /** A version that is done already gets no new number: it is said again and again, and nobody need hear of it. */
+    @Override
+    public void finished(TopicName topic, long version) {
+        change("done = TRUE", "NOT done", List.of(), topic, version);
+    }
+
+    @Override
+    public void close() {
+        store.close();
+    }
+
+    private boolean change(
+            String set, String condition, List<Object> setTo, TopicName topic, long version, Object... expected) {
+        return store.call(opened -> {
+            List<Object> values = new ArrayList<>();
+            values.add(nextChange(opened));
+            values.addAll(setTo);
+            values.add(topic.value());
+            values.add(version);
+            values.addAll(Arrays.asList(expected));
+            boolean changed = execute(
+                            opened,
+                            "UPDATE weir_limit SET change_no = ?, " + set + " WHERE topic = ? AND version = ? AND "
+                                    + condition,
+                            values.toArray())
+                    == 1;
+            if (changed) {
+                opened.commit();
+            } else {
+                opened.rollback();
+            }
+            return changed;
+        });
+    }
+
+    /** The update comes first: its lock is what keeps the order; see above. */
+    private static long nextChange(Connection opened) throws SQLException {
+        if (execute(opened, "UPDATE weir_counter SET number = number + 1 WHERE name = 'limit'") != 1) {
+            throw new StoreException("the store has no counter of limits' changes: its tables are not Weir's");
+        }
+        try (PreparedStatement select =
+                        opened.prepareStatement("SELECT number FROM weir_counter WHERE name = 'limit'");
+                ResultSet rows = select.executeQuery()) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    private boolean update(String sql, Object... values) {
+        return store.call(opened -> {
+            int rows = execute(opened, sql, values);
+            opened.commit();
+            return rows == 1;
+        });
+    }
+
+    private static int execute(Connection opened, String sql, Object... values) throws SQLException {
+        try (PreparedStatement statement = opened.prepareStatement(sql)) {
+            bind(statement, values);
+            return statement.executeUpdate();
+        }
+    }
+
+    private List<LeaseRow> leases(String where, Object... values) {
+        return store.call(opened -> {
+            List<LeaseRow> leases = new ArrayList<>();
+            try (PreparedStatement select =
+                    opened.prepareStatement("SELECT " + LEASE_COLUMNS + " FROM weir_lease " + where)) {
+                bind(select, values);
+                try (ResultSet rows = select.executeQuery()) {
+                    while (rows.next()) {
+                        leases.add(new LeaseRow(
+                                holder(rows, 1).orElseThrow(),
+                                LeaseRow.State.valueOf(rows.getString(3)),
+                                rows.getLong(4),
+                                new LeaseRow.Legacy(holder(rows, 5), rows.getBoolean(7)),
+                                new LeaseRow.Legacy(holder(rows, 8), rows.getBoolean(10))));
+                    }
+                }
+            }
+            opened.commit();
+            return leases;
+        });
+    }
+
+    private LimitChanges limits(String where, long after, Object... values) {
+        return store.call(opened -> {
+            List<LimitRow> limits = new ArrayList<>();
+            long upTo = after;
+            try (PreparedStatement select =
+                    opened.prepareStatement("SELECT " + LIMIT_COLUMNS + " FROM weir_limit " + where)) {
+                bind(select, values);
+                try (ResultSet rows = select.executeQuery()) {
+                    while (rows.next()) {
+                        limits.add(new LimitRow(
+                                new TopicName(rows.getString(1)),
+                                rows.getLong(2),
+                                new Share(rows.getLong(3), rows.getLong(4)),
+                                rows.getInt(5),
+                                Sharing.valueOf(rows.getString(6)),
+                                holder(rows, 7),
+                                rows.getBoolean(9)));
+                        upTo = Math.max(upTo, rows.getLong(10));
+                    }
+                }
+            }
+            opened.commit();
+            return new LimitChanges(upTo, limits);
+        });
+    }
+
+    /** The holder in two columns, if there is one. */
+    private static Optional<Holder> holder(ResultSet rows, int column) throws SQLException {
+        String broker = rows.getString(column);
+        return broker == null
+                ? Optional.empty()
+                : Optional.of(new Holder(new BrokerId(broker), rows.getLong(column + 1)));
+    }
+
+    private static Object brokerOf(Optional<Holder> holder) {
+        return holder.<Object>map(known -> known.broker().value()).orElse(NO_BROKER);
+    }
+
+    private static Object incarnationOf(Optional<Holder> holder) {
+        return holder.<Object>map(Holder::incarnation).orElse(NO_INCARNATION);
+    }
+
+    private static void bind(PreparedStatement statement, Object... values) throws SQLException {
+        for (int i = 0; i < values.length; i++) {
+            if (values[i] instanceof Null none) {
+                statement.setNull(i + 1, none.type());
+            } else {
+                statement.setObject(i + 1, values[i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,452 @@
+package io.weir.supervisor.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import io.weir.config.SettingsLoader;
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.SupplyStore.LimitChanges;
+import io.weir.limiter.supply.algorithm.Account;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.supervisor.Await;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+@Timeout(120)
+class SupplyTablesTest {
+    private static final int RACERS = 4;
+    private static final Duration PATIENT = Duration.ofSeconds(30);
+    private static final Duration HASTY = Duration.ofMillis(500);
+    /** Far above the time-outs that are set: only a caller that waits for ever gets here. */
+    private static final Duration NEVER = Duration.ofSeconds(30);
+
+    @TempDir
+    private Path dir;
+
+    private final List<AutoCloseable> opened = new ArrayList<>();
+
+    @AfterEach
+    void close() throws Exception {
+        for (int i = opened.size() - 1; i >= 0; i--) {
+            opened.get(i).close();
+        }
+    }
+
+    private record Version(TopicName topic, long number) {}
+
+    /** What the tables are to do, by the rows' own methods. */
+    private static final class Oracle {
+        private final Map<Holder, LeaseRow> leases = new LinkedHashMap<>();
+        private final Map<TopicName, List<LimitRow>> limits = new HashMap<>();
+        /** A topic's version moves to the end when it changes. */
+        private final Map<Version, Long> changes = new LinkedHashMap<>();
+
+        private long changed;
+
+        boolean lease(Holder holder, Function<LeaseRow, Optional<LeaseRow>> change) {
+            Optional<LeaseRow> after = Optional.ofNullable(leases.get(holder)).flatMap(change);
+            after.ifPresent(row -> leases.put(holder, row));
+            return after.isPresent();
+        }
+
+        boolean limit(TopicName topic, long version, Function<LimitRow, Optional<LimitRow>> change) {
+            List<LimitRow> versions = versions(topic);
+            if (version > versions.size()) {
+                return false;
+            }
+            Optional<LimitRow> after = change.apply(versions.get((int) version - 1));
+            after.ifPresent(row -> {
+                versions.set((int) version - 1, row);
+                changed(topic, version);
+            });
+            return after.isPresent();
+        }
+
+        boolean insert(LimitRow row) {
+            List<LimitRow> versions = versions(row.topic());
+            if (row.version() <= versions.size()) {
+                LimitRow there = versions.get((int) row.version() - 1);
+                return there.limit().equals(row.limit())
+                        && there.floorPermille() == row.floorPermille()
+                        && there.sharing() == row.sharing();
+            }
+            boolean follows = row.version() == versions.size() + 1
+                    && (versions.isEmpty()
+                            || versions.get(versions.size() - 1)
+                                    .next(row.limit(), row.floorPermille(), row.sharing())
+                                    .isPresent());
+            if (follows) {
+                versions.add(row);
+                changed(row.topic(), row.version());
+            }
+            return follows;
+        }
+
+        List<LimitRow> versions(TopicName topic) {
+            return limits.computeIfAbsent(topic, t -> new ArrayList<>());
+        }
+
+        LimitChanges after(long number) {
+            List<LimitRow> rows = new ArrayList<>();
+            changes.forEach((key, at) -> {
+                if (at > number) {
+                    rows.add(limits.get(key.topic).get((int) key.number - 1));
+                }
+            });
+            return new LimitChanges(Math.max(number, changed), rows);
+        }
+
+        private void changed(TopicName topic, long version) {
+            changes.remove(new Version(topic, version));
+            changes.put(new Version(topic, version), ++changed);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldDecideAboutLeasesAsTheRowsDoWhenCalledAtRandom(StoreKind kind) {
+        SupplyTables tables = tables(start(kind), PATIENT);
+        for (long seed = 1; seed <= 4; seed++) {
+            Random random = new Random(seed);
+            Oracle oracle = new Oracle();
+            List<Holder> holders =
+                    List.of(holder("s" + seed + "-a", 1), holder("s" + seed + "-a", 2), holder("s" + seed + "-b", 1));
+            int held = 0;
+            for (int step = 0; step < 250; step++) {
+                Holder one = holders.get(random.nextInt(holders.size()));
+                Account account = Account.values()[random.nextInt(2)];
+                Holder heir = holders.get(random.nextInt(holders.size()));
+                Optional<Holder> expected = expected(
+                        random,
+                        Optional.ofNullable(oracle.leases.get(one))
+                                .flatMap(row -> row.of(account).heir()),
+                        holders);
+                long seen = Optional.ofNullable(oracle.leases.get(one))
+                                .map(LeaseRow::renewSeq)
+                                .orElse(0L)
+                        - random.nextInt(2);
+                boolean should;
+                boolean did;
+                int dice = random.nextInt(40);
+                if (dice < 6) {
+                    oracle.leases.putIfAbsent(one, LeaseRow.registered(one));
+                    should = true;
+                    did = tables.register(one).equals(oracle.leases.get(one));
+                } else if (dice < 16) {
+                    should = oracle.lease(one, LeaseRow::renew);
+                    did = tables.renew(one);
+                } else if (dice < 18) {
+                    should = oracle.lease(one, row -> row.fence(seen));
+                    did = tables.fence(one, seen);
+                } else if (dice < 19) {
+                    should = did = oracle.lease(one, row -> Optional.of(row.stop()));
+                    tables.stop(one);
+                } else if (dice < 38) {
+                    should = oracle.lease(one, row -> row.claim(account, expected, heir));
+                    did = tables.claim(one, account, expected, heir);
+                } else {
+                    should = did = oracle.lease(one, row -> Optional.of(row.done(account)));
+                    tables.inherited(one, account);
+                }
+                held += should ? 1 : 0;
+                String where = "seed " + seed + ", step " + step + ", " + dice + " on " + one;
+                assertThat(did).as(where).isEqualTo(should);
+                assertThat(tables.row(one)).as(where).isEqualTo(Optional.ofNullable(oracle.leases.get(one)));
+                Collection<LeaseRow> unfinished = oracle.leases.values().stream()
+                        .filter(row -> row.state() != LeaseRow.State.STOPPED
+                                || !row.leased().done()
+                                || !row.kept().done())
+                        .toList();
+                assertThat(tables.rows().stream().filter(row -> holders.contains(row.holder())))
+                        .as(where)
+                        .containsExactlyInAnyOrderElementsOf(unfinished);
+            }
+            assertThat(held).as("conditions that held of seed " + seed).isBetween(25, 225);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldDecideAboutLimitsAsTheRowsDoWhenCalledAtRandom(StoreKind kind) {
+        SupplyTables tables = tables(start(kind), PATIENT);
+        Random random = new Random(7);
+        Oracle oracle = new Oracle();
+        List<TopicName> topics =
+                List.of(new TopicName("orders"), new TopicName("Orders"), new TopicName("x#ephemeral"));
+        List<Holder> holders = List.of(holder("a", 1), holder("a", 2), holder("b", 1));
+        int held = 0;
+        for (int step = 0; step < 600; step++) {
+            TopicName topic = topics.get(random.nextInt(topics.size()));
+            List<LimitRow> versions = oracle.versions(topic);
+            long version = Math.max(1, versions.size() + random.nextInt(3) - 1);
+            Holder minter = holders.get(random.nextInt(holders.size()));
+            boolean should;
+            boolean did;
+            int dice = random.nextInt(10);
+            if (dice < 4) {
+                LimitRow row = new LimitRow(
+                        topic,
+                        version,
+                        new Share(random.nextInt(2), 1_000_000L * random.nextInt(2)),
+                        1000 * random.nextInt(2),
+                        Sharing.values()[random.nextInt(2)],
+                        random.nextInt(4) == 0 ? Optional.of(minter) : Optional.empty(),
+                        false);
+                should = oracle.insert(row);
+                did = tables.insert(row);
+            } else if (dice < 9) {
+                Optional<Holder> expected = expected(
+                        random,
+                        version > versions.size()
+                                ? Optional.empty()
+                                : versions.get((int) version - 1).minter(),
+                        holders);
+                should = oracle.limit(topic, version, row -> row.claim(expected, minter));
+                did = tables.claimMint(topic, version, expected, minter);
+            } else {
+                // Said again, it is no change.
+                should = did = oracle.limit(
+                        topic, version, row -> row.done() ? Optional.empty() : Optional.of(row.finished()));
+                tables.finished(topic, version);
+            }
+            held += should ? 1 : 0;
+            String where = "step " + step + ", " + dice + " on " + topic + " " + version;
+            assertThat(did).as(where).isEqualTo(should);
+            assertThat(tables.limits(topic)).as(where).isEqualTo(oracle.versions(topic));
+            long after = random.nextInt((int) oracle.changed + 2);
+            assertThat(tables.limitsAfter(after)).as(where).isEqualTo(oracle.after(after));
+        }
+        assertThat(held).as("conditions that held").isBetween(60, 540);
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldLetExactlyOneWinWhenManyDecideAtOnce(StoreKind kind) throws Exception {
+        RunningStore store = start(kind);
+        List<SupplyTables> racers = new ArrayList<>();
+        for (int i = 0; i < RACERS; i++) {
+            racers.add(tables(store, PATIENT));
+        }
+        TopicName topic = new TopicName("orders");
+        for (int round = 1; round <= 8; round++) {
+            Holder victim = holder("victim", round);
+            int version = round;
+            List<LeaseRow> registered = race(racer -> racers.get(racer).register(victim));
+            assertThat(registered).containsOnly(LeaseRow.registered(victim));
+            assertThat(race(racer -> racers.get(racer).fence(victim, 0))).containsOnlyOnce(true);
+            List<Boolean> claimed = race(
+                    racer -> racers.get(racer).claim(victim, Account.LEASED, Optional.empty(), holder("b", racer)));
+            assertThat(claimed).containsOnlyOnce(true);
+            assertThat(racers.get(0).row(victim).orElseThrow().leased().heir())
+                    .contains(holder("b", claimed.indexOf(true)));
+
+            // Each wants another limit, so only one of them is there afterwards.
+            List<Boolean> inserted = race(racer -> racers.get(racer).insert(limit(topic, version, 1 + racer)));
+            assertThat(inserted).containsOnlyOnce(true);
+            List<Boolean> minting =
+                    race(racer -> racers.get(racer).claimMint(topic, version, Optional.empty(), holder("b", racer)));
+            assertThat(minting).containsOnlyOnce(true);
+            racers.get(0).finished(topic, version);
+            LimitRow row = racers.get(0).limits(topic).get(round - 1);
+            assertThat(row.limit().rateMicros()).isEqualTo(1 + inserted.indexOf(true));
+            assertThat(row.minter()).contains(holder("b", minting.indexOf(true)));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldMissNoChangeOfALimitWhenManyChangeWhileOneReads(StoreKind kind) throws Exception {
+        RunningStore store = start(kind);
+        int versions = 12;
+        AtomicInteger writing = new AtomicInteger(RACERS - 1);
+        Map<Version, LimitRow> read = new HashMap<>();
+        race(racer -> {
+            SupplyTables tables = tables(store, PATIENT);
+            if (racer == 0) {
+                long upTo = 0;
+                boolean last;
+                do {
+                    last = writing.get() == 0;
+                    LimitChanges changes = tables.limitsAfter(upTo);
+                    changes.rows().forEach(row -> read.put(new Version(row.topic(), row.version()), row));
+                    upTo = changes.upTo();
+                } while (!last);
+                return racer;
+            }
+            try {
+                TopicName topic = new TopicName("topic-" + racer);
+                for (int version = 1; version <= versions; version++) {
+                    assertThat(tables.insert(limit(topic, version, version))).isTrue();
+                    assertThat(tables.claimMint(topic, version, Optional.empty(), holder("b", racer)))
+                            .isTrue();
+                    tables.finished(topic, version);
+                }
+                return racer;
+            } finally {
+                writing.decrementAndGet();
+            }
+        });
+
+        List<LimitRow> all = tables(store, PATIENT).limitsAfter(0).rows();
+        assertThat(all).hasSize(versions * (RACERS - 1)).allMatch(LimitRow::done);
+        assertThat(read.values()).containsExactlyInAnyOrderElementsOf(all);
+    }
+
+    @Test
+    void shouldRefuseToInsertAVersionThatSaysItIsDone() {
+        SupplyTables tables = tables(start(StoreKind.H2), PATIENT);
+        LimitRow row = limit(new TopicName("orders"), 1, 5);
+
+        assertThatThrownBy(() -> tables.insert(row.finished())).isInstanceOf(IllegalArgumentException.class);
+        assertThat(tables.limitsAfter(0)).isEqualTo(new LimitChanges(0, List.of()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldThrowAfterTheTimeOutWhenTheStoreHangs(StoreKind kind) throws IOException {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            SupplyTables tables = tables(silentStore(kind, silent.getLocalPort()), HASTY);
+
+            assertTimeoutPreemptively(NEVER, () -> {
+                for (int i = 0; i < 3; i++) {
+                    assertThatThrownBy(() -> tables.renew(holder("a", 1))).isInstanceOf(StoreException.class);
+                }
+                assertThatThrownBy(tables::rows).isInstanceOf(StoreException.class);
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldGoOnWithANewConnectionWhenARowIsLockedForLongerThanTheTimeOut(StoreKind kind) throws Exception {
+        RunningStore store = start(kind);
+        SupplyTables patient = tables(store, PATIENT);
+        SupplyTables hasty = tables(store, HASTY);
+        Holder one = holder("a", 1);
+        patient.register(one);
+        assertThat(patient.insert(limit(new TopicName("orders"), 1, 5))).isTrue();
+        try (var locker = store.connect();
+                var statement = locker.createStatement()) {
+            locker.setAutoCommit(false);
+            statement.executeUpdate("UPDATE weir_counter SET number = number WHERE name = 'limit'");
+            statement.executeUpdate("UPDATE weir_lease SET renew_seq = renew_seq");
+            assertThatThrownBy(() -> hasty.renew(one)).isInstanceOf(StoreException.class);
+            assertThatThrownBy(() -> hasty.insert(limit(new TopicName("other"), 1, 5)))
+                    .isInstanceOf(StoreException.class);
+            locker.rollback();
+        }
+        // The first ones may land now or not: their outcome is unknown, and a repetition is answered rightly.
+        assertThat(patient.insert(limit(new TopicName("other"), 1, 5))).isTrue();
+        Await.until("the hasty one is served again", () -> {
+            try {
+                return hasty.renew(one);
+            } catch (StoreException e) {
+                return false;
+            }
+        });
+        assertThat(patient.row(one).orElseThrow().renewSeq()).isPositive();
+        assertThat(patient.limits(new TopicName("other"))).containsExactly(limit(new TopicName("other"), 1, 5));
+    }
+
+    private static Optional<Holder> expected(Random random, Optional<Holder> now, List<Holder> others) {
+        int dice = random.nextInt(6);
+        return dice == 0 ? Optional.empty() : dice == 1 ? Optional.of(others.get(random.nextInt(others.size()))) : now;
+    }
+
+    private static Holder holder(String broker, long incarnation) {
+        return new Holder(new BrokerId(broker), incarnation);
+    }
+
+    private static LimitRow limit(TopicName topic, long version, long rateMicros) {
+        return new LimitRow(
+                topic, version, new Share(rateMicros, 1_000_000), 0, Sharing.DEFAULT, Optional.empty(), false);
+    }
+
+    private RunningStore start(StoreKind kind) {
+        RunningStore store = RunningStore.start(kind, dir);
+        opened.add(store);
+        BrokerRegistry registry =
+                new BrokerRegistry(store.settings("b1", dir).settings().store());
+        opened.add(registry);
+        registry.awaitStore();
+        return store;
+    }
+
+    private SupplyTables tables(RunningStore store, Duration timeout) {
+        return tables(store.settings("b1", dir).settings().store(), timeout);
+    }
+
+    private SupplyTables tables(StoreSettings settings, Duration timeout) {
+        SupplyTables tables = new SupplyTables(settings, timeout);
+        synchronized (opened) {
+            opened.add(tables);
+        }
+        return tables;
+    }
+
+    private StoreSettings silentStore(StoreKind kind, int port) {
+        String url = kind == StoreKind.H2 ? StoreServer.url(port) : "jdbc:postgresql://127.0.0.1:" + port + "/weir";
+        return SettingsLoader.load(Optional.empty(), RunningStore.environment("b1", dir, url, "weir"))
+                .settings()
+                .store();
+    }
+
+    /** What one of several does at the same moment as the others. */
+    private interface Racer<T> {
+        T run(int number) throws Exception;
+    }
+
+    private static <T> List<T> race(Racer<T> racer) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(RACERS);
+        try {
+            CyclicBarrier start = new CyclicBarrier(RACERS);
+            List<Callable<T>> tasks = new ArrayList<>();
+            for (int i = 0; i < RACERS; i++) {
+                int number = i;
+                tasks.add(() -> {
+                    start.await();
+                    return racer.run(number);
+                });
+            }
+            List<T> results = new ArrayList<>();
+            for (Future<T> result : threads.invokeAll(tasks)) {
+                results.add(result.get());
+            }
+            return results;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+}
