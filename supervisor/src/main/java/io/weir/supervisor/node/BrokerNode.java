@@ -4,16 +4,33 @@ import akka.Done;
 import akka.actor.BootstrapSetup;
 import akka.actor.CoordinatedShutdown;
 import akka.actor.setup.ActorSystemSetup;
+import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.cluster.ClusterEvent.ClusterDomainEvent;
+import akka.cluster.sharding.typed.javadsl.ClusterSharding;
+import akka.cluster.sharding.typed.javadsl.Entity;
+import akka.cluster.typed.ClusterSingleton;
+import akka.cluster.typed.SingletonActor;
 import akka.management.cluster.bootstrap.ClusterBootstrap;
 import akka.management.javadsl.AkkaManagement;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigValueFactory;
 import io.weir.config.SettingsLoader;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.Adaptor;
+import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.SupplyStore;
+import io.weir.limiter.supply.Sweeper;
+import io.weir.topics.Topic;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
@@ -22,17 +39,25 @@ import java.util.function.Consumer;
  */
 final class BrokerNode {
     private final ActorSystem<Void> system;
+    private final ActorRef<Supply.Command> supply;
 
-    private BrokerNode(ActorSystem<Void> system) {
+    private BrokerNode(ActorSystem<Void> system, ActorRef<Supply.Command> supply) {
         this.system = system;
+        this.supply = supply;
     }
 
-    static BrokerNode start(SettingsLoader loaded, long incarnation, Founding founding, Consumer<NodeView> views) {
+    static BrokerNode start(
+            SettingsLoader loaded,
+            long incarnation,
+            Founding founding,
+            Supply.Equipment supply,
+            Consumer<NodeView> views) {
         String id = loaded.settings().broker().id().value();
         Config config = loaded.akka()
                 .withValue("akka.cluster.roles", ConfigValueFactory.fromIterable(Membership.rolesOf(id, incarnation)));
+        CompletableFuture<ActorRef<Supply.Command>> spawned = new CompletableFuture<>();
         ActorSystem<Void> system = ActorSystem.create(
-                guardian(incarnation, views),
+                guardian(incarnation, supply, views, spawned),
                 loaded.settings().cluster().name(),
                 ActorSystemSetup.create(BootstrapSetup.create(config), new FoundingJoinDecider.With(founding)));
         try {
@@ -43,16 +68,52 @@ final class BrokerNode {
             throw e;
         }
         ClusterBootstrap.get(system).start();
-        return new BrokerNode(system);
+        return new BrokerNode(system, spawned.join());
     }
 
     /** Only wires. */
-    private static Behavior<Void> guardian(long incarnation, Consumer<NodeView> views) {
+    private static Behavior<Void> guardian(
+            long incarnation,
+            Supply.Equipment with,
+            Consumer<NodeView> views,
+            CompletableFuture<ActorRef<Supply.Command>> spawned) {
         return Behaviors.<ClusterDomainEvent>setup(context -> {
-                    context.spawn(Membership.create(incarnation, views), "membership");
+                    ActorRef<Supply.Command> supply = context.spawn(Supply.create(with), Supply.NAME);
+                    spawned.complete(supply);
+                    context.spawn(
+                            Membership.create(
+                                    incarnation,
+                                    views.andThen(view -> supply.tell(new Supply.Members(addresses(view))))),
+                            "membership");
+                    ClusterSingleton singletons = ClusterSingleton.get(context.getSystem());
+                    singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
+                    singletons.init(SingletonActor.of(Sweeper.create(supply), "sweeper"));
+                    ClusterSharding.get(context.getSystem())
+                            .init(Entity.of(
+                                    Topic.KEY,
+                                    entity -> Topic.create(
+                                            new TopicName(entity.getEntityId()),
+                                            with.store(),
+                                            with.storeExecutor(),
+                                            with::me,
+                                            () -> supply.tell(new Supply.LookNow()))));
                     return Behaviors.empty();
                 })
                 .unsafeCast();
+    }
+
+    private static Map<BrokerId, String> addresses(NodeView view) {
+        Map<BrokerId, String> addresses = new HashMap<>();
+        for (NodeView.MemberView member : view.members()) {
+            if (!member.state().equals("down")) {
+                addresses.put(new BrokerId(member.id()), member.address());
+            }
+        }
+        return addresses;
+    }
+
+    TopicAdmin topics(SupplyStore store, Executor storeThreads, Duration timeout) {
+        return new TopicAdmin(system, supply, store, storeThreads, timeout);
     }
 
     CompletionStage<Done> terminated() {

@@ -3,6 +3,10 @@ package io.weir.supervisor.node;
 import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.StoreException;
@@ -12,6 +16,7 @@ import java.lang.management.MemoryUsage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +42,8 @@ public final class BrokerProcess implements AutoCloseable {
     private final DataDirectory directory;
     private final BrokerRegistry registry;
     private final AdminServer admin;
+    private final LoadDriver load = new LoadDriver();
+    private final BrokerSupply supply;
     private final Thread registryReader;
     private final CountDownLatch stopRequested = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -63,6 +70,8 @@ public final class BrokerProcess implements AutoCloseable {
             directory.close();
             throw e;
         }
+        this.supply = new BrokerSupply(settings, admin.system(), directory, load::wakeUp, this::beginAgain);
+        load.start(supply.gates());
     }
 
     /**
@@ -110,6 +119,16 @@ public final class BrokerProcess implements AutoCloseable {
             return;
         }
         refuseAStoreThatForgot(incarnation);
+        Supply.Equipment equipment;
+        try {
+            equipment = supply.begin(incarnation);
+        } catch (StoreException e) {
+            if (first) {
+                throw e;
+            }
+            LOG.debug("{} could not begin to hold supply: {}", id(), e.getMessage());
+            return;
+        }
         directory.writeIncarnation(incarnation);
         view = NodeView.down(incarnation);
         if (!first) {
@@ -122,7 +141,7 @@ public final class BrokerProcess implements AutoCloseable {
                     incarnation,
                     ProcessHandle.current().pid());
         }
-        BrokerNode life = startNode(incarnation, first);
+        BrokerNode life = startNode(incarnation, equipment, first);
         if (life == null) {
             return;
         }
@@ -151,10 +170,10 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    private BrokerNode startNode(long incarnation, boolean first) {
+    private BrokerNode startNode(long incarnation, Supply.Equipment equipment, boolean first) {
         try {
             return BrokerNode.start(
-                    loaded, incarnation, new Founding(registry, settings, incarnation), seen -> view = seen);
+                    loaded, incarnation, new Founding(registry, settings, incarnation), equipment, seen -> view = seen);
         } catch (RuntimeException e) {
             Throwable cause = e instanceof CompletionException && e.getCause() != null ? e.getCause() : e;
             String reason =
@@ -217,13 +236,46 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    /** Begins to stop; returns at once. */
+    /** Begins to stop; returns at once. The gates close first, so that the buddy inherits while this broker still leaves. */
     public void requestStop() {
         stopRequested.countDown();
+        Thread leaving = new Thread(
+                () -> {
+                    supply.leave();
+                    BrokerNode current = node;
+                    if (current != null) {
+                        current.leave();
+                    }
+                },
+                "weir-leave");
+        leaving.setDaemon(true);
+        leaving.start();
+    }
+
+    /** Fenced: this life is over, the next one holds supply under a new incarnation. */
+    private void beginAgain() {
         BrokerNode current = node;
-        if (current != null) {
+        if (current != null && !stopping()) {
             current.leave();
         }
+    }
+
+    Optional<TopicAdmin> topics() {
+        return Optional.ofNullable(node)
+                .map(current -> current.topics(
+                        supply.store(), supply.storeThreads(), settings.http().requestTimeout()));
+    }
+
+    void confirmStopped(BrokerId victim, long incarnation) {
+        supply.store().stop(new Holder(victim, incarnation));
+    }
+
+    void press(TopicName topic, double perSecond) {
+        load.press(topic, perSecond);
+    }
+
+    BrokerSupply supply() {
+        return supply;
     }
 
     private void stopAndWait() {
@@ -242,6 +294,8 @@ public final class BrokerProcess implements AutoCloseable {
     @Override
     public void close() {
         stopRequested.countDown();
+        supply.close();
+        load.close();
         admin.close();
         registry.close();
         directory.close();

@@ -17,7 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * stands in the locked file itself, and is read and written through the locking channel only.
  */
 public final class DataDirectory implements AutoCloseable {
-    private static final int MAX_DIGITS = 20;
+    private static final int MAX_LENGTH = 42;
     // POSIX drops a process's lock on a file as soon as it closes any descriptor of that file. Whoever tries again in
     // this process must
     // not even open it.
@@ -66,21 +66,43 @@ public final class DataDirectory implements AutoCloseable {
 
     /** The incarnation that the last process here wrote, or 0. */
     public long lastIncarnation() {
+        return read()[0];
+    }
+
+    /** The incarnation in whose name the last process here held supply, or 0. */
+    public long lastHolder() {
+        return read()[1];
+    }
+
+    public void writeIncarnation(long incarnation) {
+        write(incarnation, lastHolder());
+    }
+
+    public void writeHolder(long incarnation) {
+        write(lastIncarnation(), incarnation);
+    }
+
+    private long[] read() {
         try {
-            ByteBuffer buffer = ByteBuffer.allocate(MAX_DIGITS);
+            ByteBuffer buffer = ByteBuffer.allocate(MAX_LENGTH);
             channel.read(buffer, 0);
             String text = new String(buffer.array(), 0, buffer.position(), StandardCharsets.US_ASCII).strip();
-            return text.isEmpty() ? 0 : Long.parseLong(text);
+            String[] numbers = text.split(" ");
+            return new long[] {
+                text.isEmpty() ? 0 : Long.parseLong(numbers[0]), numbers.length < 2 ? 0 : Long.parseLong(numbers[1])
+            };
         } catch (IOException | NumberFormatException e) {
             throw new StartException("the lock file in " + directory + " can't be read (" + e.getMessage()
                     + "): remove it if no broker uses this directory");
         }
     }
 
-    public void writeIncarnation(long incarnation) {
+    private void write(long incarnation, long holder) {
         try {
-            channel.truncate(0);
-            channel.write(ByteBuffer.wrap((incarnation + "\n").getBytes(StandardCharsets.US_ASCII)), 0);
+            // Numbers only grow, so what is written never leaves a part of the old text behind it.
+            byte[] text = (incarnation + " " + holder + "\n").getBytes(StandardCharsets.US_ASCII);
+            channel.write(ByteBuffer.wrap(text), 0);
+            channel.truncate(text.length);
             channel.force(true);
         } catch (IOException e) {
             throw new StartException("the incarnation can't be written to " + directory + ": " + e.getMessage());

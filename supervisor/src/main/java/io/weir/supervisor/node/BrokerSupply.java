@@ -1,0 +1,241 @@
+package io.weir.supervisor.node;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.Props;
+import io.weir.config.WeirSettings;
+import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.LeaseKeeper;
+import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.SupplyCounters;
+import io.weir.limiter.supply.SupplyStore;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.supervisor.store.StoreException;
+import io.weir.supervisor.store.SupplyTables;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A broker's supply for as long as its process lives: the gates, the lease that opens them, and the holder in whose name
+ * they admit. Lives of the actor system come and go above it.
+ *
+ * <pre>
+ *   no tenure ── a life begins: row registered ──► tenure of (broker, incarnation)
+ *   tenure ── the actor system dies, the lease is kept ──► the next life goes on with the same holder and recovers its ledger
+ *   tenure ── fenced, or leaving: lease closed ──► writer came by ──► row STOPPED ──► no tenure
+ * </pre>
+ */
+final class BrokerSupply implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerSupply.class);
+    private static final Path UPTIME = Path.of("/proc/uptime");
+    private static final long BARRIER_MS = 2_000;
+
+    private final WeirSettings settings;
+    private final ActorSystem<Void> local;
+    private final DataDirectory directory;
+    private final SupplyStore leases;
+    private final SupplyTables leaseTables;
+    private final SupplyTables tables;
+    private final ExecutorService leaseThread = Executors.newSingleThreadExecutor(daemon("weir-lease"));
+    private final ExecutorService storeThreads = Executors.newFixedThreadPool(2, daemon("weir-supply-store"));
+    private final SupplyCounters counters = new SupplyCounters();
+    private final Gates gates;
+    private final Runnable fenced;
+
+    private volatile Holder holder;
+    private volatile Lease lease = new Lease(1);
+    private ActorRef<LeaseKeeper.Command> keeper;
+    private boolean formerProcessStopped;
+
+    /** @param fenced told, by any thread, that this tenure is over and a new life should begin */
+    BrokerSupply(
+            WeirSettings settings,
+            ActorSystem<Void> local,
+            DataDirectory directory,
+            Runnable wakeWriter,
+            Runnable fenced) {
+        this.settings = settings;
+        this.local = local;
+        this.directory = directory;
+        this.fenced = fenced;
+        Duration lengthOfLease = settings.supply().lease();
+        // Below the time between two renewals, so that a store that hangs costs one renewal and not the lease.
+        leaseTables = new SupplyTables(settings.store(), lengthOfLease.dividedBy(5));
+        leases = leaseTables;
+        tables = new SupplyTables(settings.store(), settings.store().statementTimeout());
+        holder = new Holder(settings.broker().id(), 0);
+        lease.close();
+        gates = new Gates(
+                holder,
+                lease,
+                settings.supply().driftPpm(),
+                wakeWriter,
+                settings.supply()
+                        .history()
+                        .map(path ->
+                                new AdmissionHistory(path, settings.broker().id()))
+                        .orElse(null));
+    }
+
+    private static ThreadFactory daemon(String name) {
+        return task -> {
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    Gates gates() {
+        return gates;
+    }
+
+    SupplyCounters counters() {
+        return counters;
+    }
+
+    Holder holder() {
+        return holder;
+    }
+
+    SupplyStore store() {
+        return tables;
+    }
+
+    ExecutorService storeThreads() {
+        return storeThreads;
+    }
+
+    long leaseRemainingNs() {
+        return lease.remainingNs(System.nanoTime());
+    }
+
+    /** What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}. */
+    Supply.Equipment begin(long incarnation) {
+        if (lease.closed()) {
+            confirmFormerStopped();
+            beginTenure(incarnation);
+        } else {
+            LOG.info("{} goes on with what {} holds", settings.broker().id(), holder);
+        }
+        Holder me = holder;
+        return new Supply.Equipment(
+                settings.supply(),
+                me,
+                gates,
+                this::leaseRemainingNs,
+                tables,
+                storeThreads,
+                counters,
+                System::nanoTime,
+                new Random(),
+                () -> closeAndTell(me));
+    }
+
+    /** The process that had this directory before is dead, which the lock proves: whatever it held may be inherited at once. */
+    private void confirmFormerStopped() {
+        if (!formerProcessStopped) {
+            long former = directory.lastHolder();
+            if (former > 0) {
+                tables.stop(new Holder(settings.broker().id(), former));
+            }
+            formerProcessStopped = true;
+        } else if (holder.incarnation() > 0) {
+            await(gates.barrier());
+            tables.stop(holder);
+        }
+    }
+
+    private void beginTenure(long incarnation) {
+        Holder next = new Holder(settings.broker().id(), incarnation);
+        long sentNs = System.nanoTime();
+        tables.register(next);
+        directory.writeHolder(next.incarnation());
+        Lease nextLease = new Lease(settings.supply().lease().toNanos());
+        nextLease.renewed(sentNs);
+        await(gates.begin(next, nextLease));
+        holder = next;
+        lease = nextLease;
+        keeper = local.systemActorOf(
+                LeaseKeeper.create(
+                        leases,
+                        leaseThread,
+                        next,
+                        nextLease,
+                        settings.supply().lease(),
+                        System::nanoTime,
+                        BrokerSupply::uptimeNs,
+                        () -> closeAndTell(next)),
+                "lease-keeper-" + incarnation,
+                Props.empty());
+    }
+
+    private void closeAndTell(Holder closed) {
+        if (closed.equals(holder)) {
+            lease.close();
+            fenced.run();
+        }
+    }
+
+    /** Closes the gates for good and says so, that the buddy may inherit all of it. */
+    void leave() {
+        if (lease.closed()) {
+            return;
+        }
+        lease.close();
+        keeper.tell(new LeaseKeeper.Stop());
+        try {
+            await(gates.barrier());
+            tables.stop(holder);
+        } catch (StoreException e) {
+            LOG.warn(
+                    "{} could not tell the store that it stopped ({}): its part waits until it starts again",
+                    holder,
+                    e.getMessage());
+        }
+    }
+
+    private static void await(CompletionStage<?> stage) {
+        try {
+            stage.toCompletableFuture().get(BARRIER_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreException("interrupted while waiting for the gates", e);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new StoreException("the gates' thread does not answer", e);
+        }
+    }
+
+    /** Since the system booted, suspended time included. */
+    private static OptionalLong uptimeNs() {
+        try {
+            String seconds = Files.readString(UPTIME).split(" ", 2)[0];
+            return OptionalLong.of((long) (Double.parseDouble(seconds) * 1e9));
+        } catch (IOException | NumberFormatException e) {
+            return OptionalLong.empty();
+        }
+    }
+
+    @Override
+    public void close() {
+        leave();
+        leaseThread.shutdownNow();
+        storeThreads.shutdownNow();
+        leaseTables.close();
+        tables.close();
+    }
+}

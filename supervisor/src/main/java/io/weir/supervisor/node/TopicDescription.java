@@ -1,0 +1,74 @@
+package io.weir.supervisor.node;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import io.weir.config.value.Limit;
+import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import java.util.List;
+
+/**
+ * A topic's limit and where it is at this moment. Brokers are asked one after the other, so while supply moves, {@code sumRate} +
+ * {@code inFlight} + {@code stranded} may differ from the limit for an instant; at rest it does not.
+ *
+ * @param done whether exactly this limit exists; a lowering takes a moment
+ * @param sumRate over the brokers that answered
+ * @param inFlight sent and not yet known to have arrived
+ * @param stranded what brokers that stopped, or are cut off, have and nobody has inherited yet
+ */
+public record TopicDescription(
+        String name,
+        double rate,
+        double burst,
+        long version,
+        boolean done,
+        String adapt,
+        double floor,
+        double sumRate,
+        double sumBurst,
+        List<BrokerShare> shares,
+        Amount inFlight,
+        Amount stranded) {
+
+    /** Rate and burst in messages. */
+    public record Amount(double rate, double burst) {}
+
+    /** One broker's part. */
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    public record BrokerShare(
+            String broker,
+            double rate,
+            double burst,
+            double level,
+            double demand,
+            Double fillRatio,
+            long leaseRemainingMs,
+            String state,
+            double keptRate) {
+        static BrokerShare of(Supply.Part part) {
+            return new BrokerShare(
+                    part.broker(),
+                    part.rate(),
+                    part.burst(),
+                    part.level(),
+                    part.demand(),
+                    part.fillRatio(),
+                    part.leaseRemainingMs(),
+                    part.state(),
+                    part.keptRate());
+        }
+    }
+
+    /** A topic in a list. */
+    public record Summary(String name, double rate, double burst, String adapt, double floor, boolean done) {
+        static Summary of(LimitRow row) {
+            double micros = Limit.MICROS;
+            return new Summary(
+                    row.topic().value(),
+                    row.limit().rateMicros() / micros,
+                    row.limit().burstMicros() / micros,
+                    row.sharing().name().toLowerCase(java.util.Locale.ROOT),
+                    row.floorPermille() / 1_000.0,
+                    row.done());
+        }
+    }
+}
