@@ -6,6 +6,7 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.AskPattern;
+import akka.japi.function.Function;
 import akka.persistence.typed.PersistenceId;
 import akka.persistence.typed.javadsl.CommandHandler;
 import akka.persistence.typed.javadsl.EventHandler;
@@ -17,6 +18,13 @@ import io.weir.config.CrossesNodes;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.limiter.supply.algorithm.Transfer;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.FreePorts;
 import io.weir.supervisor.cli.Weir;
@@ -25,9 +33,13 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -41,6 +53,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Events through a broker's real configuration: what was acknowledged is there for the next actor system. */
 @Timeout(120)
 class PersistenceTest {
+    private static final String EVENTS =
+            "SELECT sequence_number, event_ser_id, event_ser_manifest FROM event_journal ORDER BY sequence_number";
+    private static final String SNAPSHOTS =
+            "SELECT sequence_number, snapshot_ser_id, snapshot_ser_manifest FROM snapshot ORDER BY sequence_number";
+
     @TempDir
     private Path dir;
 
@@ -102,23 +119,111 @@ class PersistenceTest {
         }
     }
 
-    /** One life of an actor system with the notes in it. */
-    private record Life(ActorSystem<Notes.Command> system) implements AutoCloseable {
+    /** A ledger that writes what it is told and keeps it as its snapshot. */
+    private static final class LedgerKeeper
+            extends EventSourcedBehavior<LedgerKeeper.Command, SupplyEvent, Ledger.Snapshot> {
+        sealed interface Command {}
+
+        record Append(SupplyEvent event, ActorRef<Long> replyTo) implements Command {}
+
+        record Read(ActorRef<Ledger.Snapshot> replyTo) implements Command {}
+
+        private final Holder holder;
+
+        LedgerKeeper(Holder holder) {
+            super(PersistenceId.ofUniqueId("supply|" + holder.broker() + "|" + holder.incarnation()));
+            this.holder = holder;
+        }
+
+        @Override
+        public Ledger.Snapshot emptyState() {
+            return new Ledger(holder).snapshot();
+        }
+
+        @Override
+        public RetentionCriteria retentionCriteria() {
+            return RetentionCriteria.snapshotEvery(2, 1);
+        }
+
+        @Override
+        public CommandHandler<Command, SupplyEvent, Ledger.Snapshot> commandHandler() {
+            return newCommandHandlerBuilder()
+                    .forAnyState()
+                    .onCommand(Append.class, append -> Effect()
+                            .persist(append.event)
+                            .thenReply(append.replyTo, Ledger.Snapshot::sequence))
+                    .onCommand(Read.class, (state, read) -> Effect().reply(read.replyTo, state))
+                    .build();
+        }
+
+        @Override
+        public EventHandler<Ledger.Snapshot, SupplyEvent> eventHandler() {
+            return newEventHandlerBuilder().forAnyState().onAnyEvent((state, event) -> {
+                Ledger ledger = new Ledger(state);
+                ledger.apply(event);
+                return ledger.snapshot();
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldRecoverALedgerFromItsSnapshotAndTheEventsAfterIt(StoreKind kind) throws Exception {
+        Holder holder = new Holder(new BrokerId("b1"), 7);
+        TopicName topic = new TopicName("orders");
+        Holding minted = Holding.of(new Share(1_000_000_000, 100_000_000), 500).full();
+        Transfer.Id sent = new Transfer.Id(holder, new Holder(new BrokerId("b2"), 1), 1);
+        List<SupplyEvent> events = List.of(
+                new SupplyEvent.Minted(topic, 1, minted, Share.NONE),
+                new SupplyEvent.Debited(
+                        new Transfer(sent, Map.of(topic, minted.cut(new Share(10_000_000, 10_000_000))))),
+                new SupplyEvent.Recovered(2));
+        Ledger expected = new Ledger(holder);
+        events.forEach(expected::apply);
+        try (RunningStore store = RunningStore.start(kind, dir)) {
+            try (BrokerRegistry registry =
+                    new BrokerRegistry(store.settings("b1", dir).settings().store())) {
+                registry.awaitStore();
+            }
+            try (Life<LedgerKeeper.Command> first = Life.begin(store.settings("b1", dir), new LedgerKeeper(holder))) {
+                for (int i = 0; i < events.size(); i++) {
+                    SupplyEvent event = events.get(i);
+                    assertThat(first.<Long>ask(replyTo -> new LedgerKeeper.Append(event, replyTo)))
+                            .isEqualTo(i + 1);
+                }
+                Await.until("the snapshot is stored", () -> written(store, SNAPSHOTS)
+                        .equals(List.of("2 571001 s")));
+            }
+            assertThat(written(store, EVENTS)).containsExactly("1 571001 e", "2 571001 e", "3 571001 e");
+            // Without the events before it, only the snapshot knows what was minted.
+            store.execute("DELETE FROM event_journal WHERE sequence_number <= 2");
+            try (Life<LedgerKeeper.Command> second = Life.begin(store.settings("b2", dir), new LedgerKeeper(holder))) {
+                assertThat(second.<Ledger.Snapshot>ask(LedgerKeeper.Read::new)).isEqualTo(expected.snapshot());
+            }
+        }
+    }
+
+    private static List<String> written(RunningStore store, String sql) throws SQLException {
+        List<String> written = new ArrayList<>();
+        try (Connection connection = store.connect();
+                ResultSet rows = connection.createStatement().executeQuery(sql)) {
+            while (rows.next()) {
+                written.add(rows.getLong(1) + " " + rows.getInt(2) + " " + rows.getString(3));
+            }
+        }
+        return written;
+    }
+
+    /** One life of an actor system with an event sourced actor in it. */
+    private record Life<C>(ActorSystem<C> system) implements AutoCloseable {
         private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-        static Life begin(SettingsLoader settings, boolean snapshots) {
-            return new Life(ActorSystem.create(Notes.create(snapshots), "weir", settings.akka()));
+        static <C> Life<C> begin(SettingsLoader settings, Behavior<C> actor) {
+            return new Life<>(ActorSystem.create(actor, "weir", settings.akka()));
         }
 
-        int note(String text) {
-            return answer(AskPattern.<Notes.Command, Integer>ask(
-                    system, replyTo -> new Notes.Note(text, replyTo), PATIENCE, system.scheduler()));
-        }
-
-        List<Notes.Noted> read() {
-            return answer(AskPattern.<Notes.Command, Notes.State>ask(
-                            system, Notes.Read::new, PATIENCE, system.scheduler()))
-                    .notes();
+        <T> T ask(Function<ActorRef<T>, C> command) {
+            return answer(AskPattern.ask(system, command, PATIENCE, system.scheduler()));
         }
 
         /** An actor system that ends takes its timers along: nobody else would tell whoever still waits. */
@@ -152,16 +257,16 @@ class PersistenceTest {
                     new BrokerRegistry(store.settings("b1", dir).settings().store())) {
                 registry.awaitStore();
             }
-            try (Life first = Life.begin(store.settings("b1", dir), true)) {
+            try (Life<Notes.Command> first = Life.begin(store.settings("b1", dir), Notes.create(true))) {
                 assertThat(SerializationExtension.get(first.system).serializerFor(Notes.Noted.class))
                         .isInstanceOf(JacksonCborSerializer.class);
-                assertThat(first.note("one")).isEqualTo(1);
-                assertThat(first.note("zwei – 二")).isEqualTo(2);
-                assertThat(first.note("")).isEqualTo(3);
+                assertThat(note(first, "one")).isEqualTo(1);
+                assertThat(note(first, "zwei – 二")).isEqualTo(2);
+                assertThat(note(first, "")).isEqualTo(3);
             }
-            try (Life second = Life.begin(store.settings("b2", dir), true)) {
-                assertThat(second.read()).containsExactly(Notes.noted("one"), Notes.noted("zwei – 二"), Notes.noted(""));
-                assertThat(second.note("four")).isEqualTo(4);
+            try (Life<Notes.Command> second = Life.begin(store.settings("b2", dir), Notes.create(true))) {
+                assertThat(read(second)).containsExactly(Notes.noted("one"), Notes.noted("zwei – 二"), Notes.noted(""));
+                assertThat(note(second, "four")).isEqualTo(4);
             }
         }
     }
@@ -171,18 +276,18 @@ class PersistenceTest {
         int port = FreePorts.take(1)[0];
         Process store = startStore(port);
         List<String> acknowledged = new ArrayList<>();
-        try (Life life = Life.begin(settings(port), false)) {
+        try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             for (int i = 0; i < 40; i++) {
                 String text = "note " + i;
-                life.note(text);
+                note(life, text);
                 acknowledged.add(text);
             }
             // At once: whatever the store still wanted to write later is lost with it.
             store.destroyForcibly().waitFor();
         }
         Process again = startStore(port);
-        try (Life life = Life.begin(settings(port), false)) {
-            assertThat(life.read().stream().map(Notes.Noted::text)).containsExactlyElementsOf(acknowledged);
+        try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
+            assertThat(read(life).stream().map(Notes.Noted::text)).containsExactlyElementsOf(acknowledged);
         } finally {
             again.destroyForcibly().waitFor();
         }
@@ -193,11 +298,11 @@ class PersistenceTest {
         int port = FreePorts.take(1)[0];
         Process store = startStore(port);
         AtomicInteger acknowledged = new AtomicInteger();
-        try (Life life = Life.begin(settings(port), false)) {
+        try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             Thread writer = new Thread(() -> {
                 try {
                     while (true) {
-                        acknowledged.set(life.note("note " + acknowledged.get()));
+                        acknowledged.set(note(life, "note " + acknowledged.get()));
                     }
                 } catch (RuntimeException e) {
                     // The store is gone, and with it the actor.
@@ -210,12 +315,20 @@ class PersistenceTest {
             writer.join();
         }
         Process again = startStore(port);
-        try (Life life = Life.begin(settings(port), false)) {
+        try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             // One more may have been written whose acknowledgement never came.
-            assertThat(life.read()).hasSizeBetween(acknowledged.get(), acknowledged.get() + 1);
+            assertThat(read(life)).hasSizeBetween(acknowledged.get(), acknowledged.get() + 1);
         } finally {
             again.destroyForcibly().waitFor();
         }
+    }
+
+    private static int note(Life<Notes.Command> life, String text) {
+        return life.<Integer>ask(replyTo -> new Notes.Note(text, replyTo));
+    }
+
+    private static List<Notes.Noted> read(Life<Notes.Command> life) {
+        return life.<Notes.State>ask(Notes.Read::new).notes();
     }
 
     private SettingsLoader settings(int port) {
