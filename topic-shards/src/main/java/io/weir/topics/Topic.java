@@ -124,6 +124,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Event
             Runnable inserted) {
         super(PersistenceId.of(KEY.name(), name.value()));
         this.context = context;
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(Topic.class);
         this.timers = timers;
         this.name = name;
         this.store = store;

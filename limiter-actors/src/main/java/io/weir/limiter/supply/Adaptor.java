@@ -63,6 +63,8 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
             ActorRef<Supply.Command> local,
             SupplySettings settings) {
         super(context);
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(Adaptor.class);
         this.local = local;
         this.settings = settings;
         this.timers = timers;

@@ -88,6 +88,8 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
             Supplier<OptionalLong> uptimeNs,
             Runnable fenced) {
         super(context);
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(LeaseKeeper.class);
         this.timers = timers;
         this.store = store;
         this.executor = executor;

@@ -215,6 +215,8 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
 
     private Supply(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
         super(context);
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(Supply.class);
         this.with = with;
         this.me = with.me;
         this.timers = timers;

@@ -91,6 +91,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             ActorRef<? super Supply.FromLedger> parent) {
         super(journalOf(holder));
         this.context = context;
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(SupplyLedger.class);
         this.holder = holder;
         this.gates = gates;
         this.parent = parent;
