@@ -719,6 +719,14 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
             if (stored.sequence() == sampled.sequence) {
                 sampled.samples.forEach(sample -> countIfUnbacked(sample, stored, counters));
             }
+            counters.busy(sampled.samples.stream()
+                    .map(sample -> new SupplyCounters.Busy(
+                            sample.topic(),
+                            stored.share(sample.topic()).share(),
+                            sample.held().leased().levelMicros()
+                                    + sample.held().kept().levelMicros(),
+                            sample.demand().rateMicros()))
+                    .toList());
             self.tell(new Counted(new HashMap<>(stored.shares())));
         }));
         return this;

@@ -2,6 +2,7 @@ package io.weir.limiter.supply;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -17,7 +18,19 @@ public final class SupplyCounters {
     /** Something that the protocol excludes was seen to happen; must stay 0. */
     public final AtomicLong violations = new AtomicLong();
 
+    /** A topic that something arrived for lately, as of the last round. */
+    public record Busy(TopicName topic, Share share, long levelMicros, long demandMicros) {}
+
     private volatile Map<TopicName, Share> stranded = Map.of();
+    private volatile List<Busy> busy = List.of();
+
+    public List<Busy> busy() {
+        return busy;
+    }
+
+    void busy(List<Busy> now) {
+        busy = now;
+    }
 
     /** What holders that stopped, or are cut off, still have, as far as this broker knows. */
     public Map<TopicName, Share> stranded() {

@@ -78,4 +78,28 @@ public final class BrokerCommand implements CliCommand {
         System.out.println(id + " leaves the cluster");
         return ExitCode.OK;
     }
+
+    @Command(
+            name = "confirm-stopped",
+            mixinStandardHelpOptions = true,
+            description = {
+                "Confirm that one life of a broker is over for good, so that the others inherit all that it held.",
+                "Needed only for topics with a floor, and only if the broker's data directory is lost: a broker that starts again "
+                        + "with its directory confirms its former life itself. If the process still runs, cut off somewhere, the "
+                        + "limit is no longer hard: be sure."
+            },
+            footer = {"", "Example:", "  weir broker confirm-stopped b2 --incarnation 7"})
+    int confirmStopped(
+            @Mixin ClusterOption cluster,
+            @Parameters(paramLabel = "ID", description = "The broker, as 'weir status' names it.") String id,
+            @Option(
+                            names = "--incarnation",
+                            required = true,
+                            paramLabel = "N",
+                            description = "Which life, as 'weir status' and the logs name it.")
+                    long incarnation) {
+        cluster.ask("POST", "/brokers/" + id + "/" + incarnation + "/stopped", Optional.empty());
+        System.out.println("what " + id + "#" + incarnation + " held will be inherited");
+        return ExitCode.OK;
+    }
 }

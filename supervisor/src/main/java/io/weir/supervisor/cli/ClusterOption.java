@@ -16,6 +16,10 @@ import picocli.CommandLine.Option;
 
 /** Which cluster a command talks to, as a picocli mixin: a local one by its data directory, or any by one broker's HTTP address. */
 final class ClusterOption {
+    private static final int BAD_REQUEST = 400;
+    private static final int UNAUTHORIZED = 401;
+    private static final int UNAVAILABLE = 503;
+
     @ArgGroup
     private Choice choice = new Choice();
 
@@ -76,6 +80,39 @@ final class ClusterOption {
                         "127.0.0.1:" + state.tcpPort(id),
                         "127.0.0.1:" + state.httpPort(id)))
                 .toList();
+    }
+
+    /**
+     * Asks the cluster through the first broker that answers; one that is not in the cluster just now is passed over.
+     *
+     * @throws CliException with what was wrong, if the cluster refused or nobody answered
+     */
+    BrokerClient.Answer ask(String method, String path, Optional<Object> body) {
+        Optional<String> token = Optional.ofNullable(System.getenv("WEIR_HTTP_ADMIN_TOKEN"));
+        String silence = "no broker answers: 'weir status' shows what became of them";
+        for (ClusterStatus.Expected broker : expectedBrokers()) {
+            Optional<BrokerClient.Answer> answer = new BrokerClient(Endpoint.parse(broker.http()))
+                    .ask(method, path, body, token)
+                    .join();
+            if (answer.isPresent() && answer.get().status() != UNAVAILABLE) {
+                return accepted(answer.get());
+            }
+            silence = answer.map(BrokerClient.Answer::error).orElse(silence);
+        }
+        throw CliException.unavailable(silence);
+    }
+
+    private static BrokerClient.Answer accepted(BrokerClient.Answer answer) {
+        if (answer.status() == UNAUTHORIZED) {
+            throw CliException.unavailable("the cluster wants its admin token: set WEIR_HTTP_ADMIN_TOKEN");
+        }
+        if (answer.status() == BAD_REQUEST) {
+            throw CliException.usage(answer.error());
+        }
+        if (!answer.ok()) {
+            throw CliException.unavailable(answer.error());
+        }
+        return answer;
     }
 
     private static List<ClusterStatus.Expected> brokersKnownTo(Endpoint endpoint) {

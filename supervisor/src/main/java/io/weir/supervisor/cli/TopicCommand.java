@@ -11,8 +11,20 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         description = "Topics and their limits.",
-        subcommands = TopicProfileCommand.class,
-        footer = {"", "Example:", "  weir topic profile orders.csv     the limit that a recorded trace needs"})
+        subcommands = {
+            TopicCreateCommand.class,
+            TopicLimitCommand.class,
+            TopicDescribeCommand.class,
+            TopicListCommand.class,
+            TopicProfileCommand.class
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  weir topic create orders --rate 1000 --burst 100",
+            "  weir topic describe orders -o json",
+            "  weir topic profile orders.csv     the limit that a recorded trace needs"
+        })
 public final class TopicCommand implements CliCommand {
     @Spec
     private CommandSpec spec;

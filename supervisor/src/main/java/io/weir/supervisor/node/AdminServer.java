@@ -86,6 +86,10 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         }
     }
 
+    void bind(BrokerSupply supply) {
+        metrics.bind(supply);
+    }
+
     ActorSystem<Void> system() {
         return system;
     }

@@ -1,5 +1,6 @@
 package io.weir.supervisor.node;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.Endpoint;
@@ -15,6 +16,9 @@ import java.util.concurrent.CompletableFuture;
 /** Asks a broker over HTTP. A broker that does not answer is an empty answer, not an error. */
 public final class BrokerClient {
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    /** Longer than the broker itself gives the cluster to answer. */
+    private static final Duration QUESTION_TIMEOUT = Duration.ofSeconds(15);
+
     // A newer broker may say more than this client knows.
     private static final ObjectMapper JSON =
             new ObjectMapper().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
@@ -43,6 +47,53 @@ public final class BrokerClient {
         adminToken.ifPresent(token -> request.header("Authorization", "Bearer " + token));
         return HTTP.sendAsync(request.build(), HttpResponse.BodyHandlers.discarding())
                 .handle((response, error) -> Optional.ofNullable(response).map(HttpResponse::statusCode));
+    }
+
+    /**
+     * An answer to a question about topics, whatever its status.
+     *
+     * @param body JSON; an error's has the field {@code error}
+     */
+    public record Answer(int status, byte[] body) {
+        public boolean ok() {
+            return status / 100 == 2;
+        }
+
+        public <T> T as(Class<T> type) {
+            return parse(body, type)
+                    .orElseThrow(() -> new IllegalStateException("the broker's answer is no " + type.getSimpleName()));
+        }
+
+        /** What the broker said was wrong. */
+        public String error() {
+            return parse(body, Problem.class).map(Problem::error).orElse("HTTP status " + status);
+        }
+    }
+
+    private record Problem(String error) {}
+
+    /** Asks with any method; empty where no answer came. */
+    public CompletableFuture<Optional<Answer>> ask(
+            String method, String path, Optional<Object> body, Optional<String> adminToken) {
+        HttpRequest.Builder request = request(path)
+                .timeout(QUESTION_TIMEOUT)
+                .method(
+                        method,
+                        body.map(BrokerClient::json)
+                                .map(HttpRequest.BodyPublishers::ofByteArray)
+                                .orElseGet(HttpRequest.BodyPublishers::noBody));
+        adminToken.ifPresent(token -> request.header("Authorization", "Bearer " + token));
+        return HTTP.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
+                .handle((response, error) ->
+                        Optional.ofNullable(response).map(answer -> new Answer(answer.statusCode(), answer.body())));
+    }
+
+    private static byte[] json(Object body) {
+        try {
+            return JSON.writeValueAsBytes(body);
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("cannot write " + body.getClass().getSimpleName() + " as JSON", e);
+        }
     }
 
     private <T> CompletableFuture<Optional<T>> get(String path, Class<T> type) {

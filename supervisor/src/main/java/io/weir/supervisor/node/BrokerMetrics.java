@@ -15,7 +15,12 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 /** What the broker measures, in Prometheus's words: every name begins with {@code weir_}, every unit is a base unit. */
 final class BrokerMetrics implements AutoCloseable {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private volatile SupplyMetrics supplyMetrics;
     private final JvmGcMetrics collector = new JvmGcMetrics();
+
+    void bind(BrokerSupply supply) {
+        supplyMetrics = new SupplyMetrics(registry, supply);
+    }
 
     BrokerMetrics(BrokerProcess broker) {
         registry.config().commonTags("broker", broker.id()).meterFilter(new MeterFilter() {
@@ -56,6 +61,9 @@ final class BrokerMetrics implements AutoCloseable {
     }
 
     String scrape() {
+        if (supplyMetrics != null) {
+            supplyMetrics.update();
+        }
         return registry.scrape();
     }
 

@@ -72,6 +72,7 @@ public final class BrokerProcess implements AutoCloseable {
         }
         this.supply = new BrokerSupply(settings, admin.system(), directory, load::wakeUp, this::beginAgain);
         load.start(supply.gates());
+        admin.bind(supply);
     }
 
     /**

@@ -1,0 +1,25 @@
+package io.weir.supervisor.cli;
+
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.node.BrokerClient;
+
+/** What the commands that change a topic have in common. */
+final class TopicChange {
+    /** The version of the limit that a change made. */
+    record Accepted(String name, long version, boolean pending) {}
+
+    private TopicChange() {}
+
+    static Accepted accepted(BrokerClient.Answer answer) {
+        return answer.as(Accepted.class);
+    }
+
+    static String path(String name) {
+        try {
+            // An ephemeral topic's name has a '#'.
+            return "/topics/" + new TopicName(name).value().replace("#", "%23");
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e.getMessage());
+        }
+    }
+}
