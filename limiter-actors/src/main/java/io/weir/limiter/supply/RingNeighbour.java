@@ -33,8 +33,6 @@ import java.util.function.Consumer;
  * of which something moved is left alone until the neighbour has told it anew, else the same gap would be closed twice.
  */
 final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
-    /** In so many rounds every topic is told, changed or not. */
-    private static final int REFRESH_ROUNDS = 20;
     /** A demand that moved by less than this part is as it was told. */
     private static final double SAME_DEMAND = 0.02;
 
@@ -43,11 +41,16 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     /** What this broker holds of one topic and what is asked of it. */
     record Told(TopicName topic, Holding share, Demand demand) {}
 
-    /** A topic whose share the ring moves, and by which step. */
-    record Mine(Told told, SupplyEdge edge) {}
+    /**
+     * A topic whose share the ring moves.
+     *
+     * @param edge the step by which it moves
+     * @param refresh whether it is to be told though nothing changed
+     */
+    record Mine(Told told, SupplyEdge edge, boolean refresh) {}
 
-    /** A round is due: the own topics. */
-    record Round(Collection<Mine> mine) implements Command {}
+    /** A round is due: the topics of which something may have changed, and those that the ring moves no more. */
+    record Round(Collection<Mine> mine, Collection<TopicName> gone) implements Command {}
 
     /** The neighbour has told. */
     record Heard(List<Told> told) implements Command {}
@@ -64,8 +67,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     private final Map<TopicName, Told> heard = new HashMap<>();
     private final Set<TopicName> awaitingNews = new HashSet<>();
     private final Set<TopicName> postponed = new HashSet<>();
-    private Map<TopicName, Mine> mine = Map.of();
-    private long round;
+    private final Map<TopicName, Mine> mine = new HashMap<>();
 
     static Behavior<Command> create(Holder peer, Consumer<List<Told>> tell, ActorRef<SupplyLedger.Command> ledger) {
         return Behaviors.setup(context -> new RingNeighbour(context, peer, tell, ledger));
@@ -93,30 +95,30 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     }
 
     private Behavior<Command> onRound(Round due) {
-        round++;
-        Map<TopicName, Mine> now = new HashMap<>();
         List<Told> news = new ArrayList<>();
-        List<TopicName> changed = new ArrayList<>();
+        List<TopicName> changed = new ArrayList<>(postponed);
+        postponed.clear();
         for (Mine own : due.mine) {
             TopicName topic = own.told.topic();
-            now.put(topic, own);
+            mine.put(topic, own);
             boolean isNews = news(own.told);
             if (isNews) {
                 changed.add(topic);
             }
-            if (isNews || Math.floorMod(topic.hashCode(), REFRESH_ROUNDS) == round % REFRESH_ROUNDS) {
+            if (isNews || own.refresh) {
                 told.put(topic, own.told);
                 news.add(own.told);
             }
         }
-        told.keySet().retainAll(now.keySet());
-        heard.keySet().retainAll(now.keySet());
-        mine = now;
+        due.gone.forEach(topic -> {
+            mine.remove(topic);
+            told.remove(topic);
+            heard.remove(topic);
+            awaitingNews.remove(topic);
+        });
         if (!news.isEmpty()) {
             tell.accept(news);
         }
-        changed.addAll(postponed);
-        postponed.clear();
         move(changed);
         return this;
     }

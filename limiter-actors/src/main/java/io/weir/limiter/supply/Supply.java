@@ -74,6 +74,8 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private static final int PATIENT_REQUESTS = 5;
     /** After so many looks at the same unfinished version the sweeper asks what became of its minter. */
     private static final int SWEEP_AFTER_LOOKS = 5;
+    /** In so many rounds every topic is looked at and told, changed or not, in case a message was lost. */
+    private static final int REFRESH_ROUNDS = 20;
 
     /** What it understands. */
     public sealed interface Command {}
@@ -157,7 +159,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
 
     private record Sampled(long sequence, List<Gates.Sample> samples) implements Command {}
 
-    private record Counted(Map<TopicName, Holding> shares) implements Command {}
+    private record Counted(Map<TopicName, Holding> shares, Set<TopicName> refreshed) implements Command {}
 
     private record Owed(Map<TopicName, Debt> debts) implements Command {}
 
@@ -197,6 +199,9 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private final Map<TopicName, Integer> requests = new HashMap<>();
     private final Map<TopicName, Integer> unfinishedLooks = new HashMap<>();
     private final Set<Holder> readingDestinations = new HashSet<>();
+    /** Topics of which something may have changed since the last round. */
+    private final Set<TopicName> changed = new HashSet<>();
+
     private Map<TopicName, Demand> demands = Map.of();
     private Map<BrokerId, Holder> others = Map.of();
     private ActorRef<SupplyLedger.Command> ledger;
@@ -352,6 +357,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     }
 
     private Behavior<Command> onCommitted(Committed committed) {
+        changed.addAll(committed.event.topics());
         if (committed.event instanceof SupplyEvent.Debited) {
             with.counters.sent.incrementAndGet();
         } else if (committed.event instanceof SupplyEvent.Credited) {
@@ -460,6 +466,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
         if (!sameSize) {
             edges.clear();
         }
+        limits.pages().forEach(page -> changed.add(page.last().topic()));
         Set<BrokerId> members = new LinkedHashSet<>(live.keySet());
         members.add(me.broker());
         Set<BrokerId> near = new LinkedHashSet<>(Ring.of(members).neighbours(me.broker()));
@@ -535,10 +542,11 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
         ring(looked.rows);
         buddy.tell(new BestBuddy.Rows(looked.rows, nowNs));
         changeNumber = looked.limits.upTo();
-        Set<TopicName> changed = limits.read(looked.limits.rows());
-        if (!changed.isEmpty()) {
+        Set<TopicName> newVersions = limits.read(looked.limits.rows());
+        if (!newVersions.isEmpty()) {
+            changed.addAll(newVersions);
             Map<TopicName, Long> versions = new HashMap<>();
-            changed.forEach(topic -> {
+            newVersions.forEach(topic -> {
                 edges.remove(topic);
                 versions.put(topic, limits.last(topic).orElseThrow().version());
             });
@@ -709,9 +717,15 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
             sampling = false;
             return this;
         }
+        changed.addAll(demands.keySet());
         Map<TopicName, Demand> now = new HashMap<>();
         sampled.samples.forEach(sample -> now.put(sample.topic(), sample.demand()));
         demands = now;
+        changed.addAll(now.keySet());
+        Set<TopicName> refreshed = limits.slice(with.counters.rounds.get() % REFRESH_ROUNDS, REFRESH_ROUNDS);
+        Set<TopicName> due = new HashSet<>(changed);
+        due.addAll(refreshed);
+        changed.clear();
         ActorRef<Command> self = getContext().getSelf();
         SupplyCounters counters = with.counters;
         ledger.tell(new SupplyLedger.Look(keeper -> {
@@ -719,17 +733,21 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
             if (stored.sequence() == sampled.sequence) {
                 sampled.samples.forEach(sample -> countIfUnbacked(sample, stored, counters));
             }
-            counters.busy(sampled.samples.stream()
-                    .map(sample -> new SupplyCounters.Busy(
-                            sample.topic(),
-                            stored.share(sample.topic()).share(),
-                            sample.held().leased().levelMicros()
-                                    + sample.held().kept().levelMicros(),
-                            sample.demand().rateMicros()))
-                    .toList());
-            self.tell(new Counted(new HashMap<>(stored.shares())));
+            counters.busy(
+                    sampled.samples.stream().map(sample -> busy(sample, stored)).toList());
+            Map<TopicName, Holding> shares = new HashMap<>();
+            due.forEach(topic -> shares.put(topic, stored.share(topic)));
+            self.tell(new Counted(shares, refreshed));
         }));
         return this;
+    }
+
+    private static SupplyCounters.Busy busy(Gates.Sample sample, Ledger stored) {
+        return new SupplyCounters.Busy(
+                sample.topic(),
+                stored.share(sample.topic()).share(),
+                sample.held().leased().levelMicros() + sample.held().kept().levelMicros(),
+                sample.demand().rateMicros());
     }
 
     /** The gate may hold less than the ledger says, when something is on its way out or in; never more. */
@@ -745,20 +763,23 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
         sampling = false;
         with.counters.rounds.incrementAndGet();
         List<Mine> mine = new ArrayList<>();
-        for (LimitBook.Page page : limits.pages()) {
-            LimitRow row = page.last();
-            Holding share = counted.shares.getOrDefault(row.topic(), Holding.NONE);
+        List<TopicName> gone = new ArrayList<>();
+        counted.shares.forEach((topic, share) -> limits.last(topic).ifPresent(row -> {
             if (share.wantsSplit(row.floorPermille())) {
-                decide(keeper -> keeper.refloor(row.topic(), row.floorPermille()));
+                decide(keeper -> keeper.refloor(topic, row.floorPermille()));
             }
             if (Exchange.homeless(share) && !others.isEmpty()) {
                 List<Holder> anyone = List.copyOf(others.values());
-                give(anyone.get(with.random.nextInt(anyone.size())), row.topic(), all -> all);
-            } else if (row.sharing() != Sharing.ADAPTOR && !row.limit().isNone()) {
-                mine.add(new Mine(new Told(row.topic(), share, demand(row)), edge(row)));
+                give(anyone.get(with.random.nextInt(anyone.size())), topic, all -> all);
+                changed.add(topic);
+            } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
+                gone.add(topic);
+            } else {
+                Told told = new Told(topic, share, demand(row));
+                mine.add(new Mine(told, edge(row), counted.refreshed.contains(topic)));
             }
-        }
-        neighbours.values().forEach(neighbour -> neighbour.tell(new RingNeighbour.Round(mine)));
+        }));
+        neighbours.values().forEach(neighbour -> neighbour.tell(new RingNeighbour.Round(mine, gone)));
         return this;
     }
 

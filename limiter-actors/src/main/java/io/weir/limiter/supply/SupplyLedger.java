@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -172,7 +173,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     }
 
     private EffectBuilder<SupplyEvent, Ledger> onGateFailed(GateFailed failed) {
-        throw new IllegalStateException("the gates did not do what the journal of " + holder + " says", failed.reason);
+        throw new CompletionException("the gates did not do what the journal of " + holder + " says", failed.reason);
     }
 
     private EffectBuilder<SupplyEvent, Ledger> goOn() {

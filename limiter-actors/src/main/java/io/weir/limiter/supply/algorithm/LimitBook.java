@@ -2,6 +2,7 @@ package io.weir.limiter.supply.algorithm;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -17,12 +18,16 @@ public final class LimitBook {
 
     private final Map<TopicName, Page> pages = new LinkedHashMap<>();
     private final Set<TopicName> unfinished = new LinkedHashSet<>();
+    private final List<TopicName> topics = new ArrayList<>();
 
     /** Takes rows in, in any order and as often as they come; answers the topics whose last version is another now. */
     public Set<TopicName> read(List<LimitRow> rows) {
         Set<TopicName> changed = new LinkedHashSet<>();
         for (LimitRow row : rows) {
             Page page = pages.get(row.topic());
+            if (page == null) {
+                topics.add(row.topic());
+            }
             if (page == null || row.version() > page.last.version()) {
                 Share before = page != null && page.last.version() == row.version() - 1
                         ? page.last.limit()
@@ -56,6 +61,15 @@ public final class LimitBook {
 
     public Optional<LimitRow> last(TopicName topic) {
         return Optional.ofNullable(pages.get(topic)).map(Page::last);
+    }
+
+    /** The {@code slice}th of so many parts of all topics. */
+    public Set<TopicName> slice(long slice, int parts) {
+        Set<TopicName> part = new LinkedHashSet<>();
+        for (int i = (int) slice; i < topics.size(); i += parts) {
+            part.add(topics.get(i));
+        }
+        return part;
     }
 
     public Collection<Page> pages() {

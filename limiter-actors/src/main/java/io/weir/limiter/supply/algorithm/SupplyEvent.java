@@ -4,6 +4,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What a holder's journal is made of. Each is appended under the next sequence number, which only one writer can win. */
 public sealed interface SupplyEvent {
@@ -49,4 +50,24 @@ public sealed interface SupplyEvent {
 
     /** The last event of a journal. */
     record Fenced(Holder by) implements SupplyEvent {}
+
+    /** The topics of which it changes what the holder has. */
+    default Set<TopicName> topics() {
+        if (this instanceof Minted e) {
+            return Set.of(e.topic());
+        }
+        if (this instanceof Debited e) {
+            return e.transfer().holdings().keySet();
+        }
+        if (this instanceof Credited e) {
+            return e.transfer().holdings().keySet();
+        }
+        if (this instanceof Inherited e) {
+            return e.shares().keySet();
+        }
+        if (this instanceof Burned e) {
+            return Set.of(e.topic());
+        }
+        return this instanceof Refloored e ? Set.of(e.topic()) : Set.of();
+    }
 }

@@ -1,0 +1,247 @@
+package io.weir.supervisor.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.javadsl.AskPattern;
+import io.weir.config.SettingsLoader;
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.Journals;
+import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.SupplyCounters;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Transfer;
+import io.weir.supervisor.Await;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** One broker's supply actors on a real store, with peers that are played by the test. */
+@Timeout(120)
+class SupplyActorTest {
+    private static final TopicName TOPIC = new TopicName("orders");
+    private static final Holder ME = new Holder(new BrokerId("b1"), 3);
+    private static final Holder PEER = new Holder(new BrokerId("b2"), 1);
+
+    @TempDir
+    private Path dir;
+
+    /** Store, gates with their thread, and the actors. */
+    private static final class Stage implements AutoCloseable {
+        final RunningStore store;
+        final SupplyTables tables;
+        final SupplyCounters counters = new SupplyCounters();
+        final AtomicBoolean fenced = new AtomicBoolean();
+        final AtomicBoolean gatesStand = new AtomicBoolean();
+        final ActorSystem<Supply.Command> system;
+        final Gates gates;
+        private final AtomicBoolean ended = new AtomicBoolean();
+        private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
+        private final Thread writer;
+
+        Stage(StoreKind kind, Path dir) throws Exception {
+            store = RunningStore.start(kind, dir);
+            SettingsLoader loaded = store.settings("b1", dir);
+            try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
+                registry.awaitStore();
+            }
+            tables = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(5));
+            tables.register(ME);
+            Lease lease = new Lease(Long.MAX_VALUE / 4);
+            lease.renewed(System.nanoTime());
+            gates = new Gates(ME, lease, 1_000, () -> {});
+            writer = new Thread(() -> {
+                while (!ended.get()) {
+                    if (!gatesStand.get()) {
+                        gates.poll(System.nanoTime());
+                    }
+                    LockSupport.parkNanos(200_000);
+                }
+            });
+            writer.start();
+            system = ActorSystem.create(
+                    Supply.create(new Supply.Equipment(
+                            loaded.settings().supply(),
+                            ME,
+                            gates,
+                            () -> lease.remainingNs(System.nanoTime()),
+                            tables,
+                            storeThreads,
+                            counters,
+                            System::nanoTime,
+                            new Random(1),
+                            () -> fenced.set(true))),
+                    "weir",
+                    loaded.akka());
+        }
+
+        Supply.Part part() {
+            CompletionStage<Supply.Part> asked = AskPattern.ask(
+                    system,
+                    (ActorRef<Supply.Part> replyTo) -> new Supply.Describe(TOPIC, replyTo),
+                    Duration.ofSeconds(20),
+                    system.scheduler());
+            return asked.toCompletableFuture().join();
+        }
+
+        Ledger journal(Optional<Holder> closer) {
+            return new Journals(system).read(ME, closer).toCompletableFuture().join();
+        }
+
+        /** From the peer, one message a second and a burst of one each. */
+        void receive(long sequence) {
+            Holding one = Holding.of(new Share(Limit.MICROS, Limit.MICROS), 0);
+            system.tell(new Supply.Sent(
+                    new Transfer(new Transfer.Id(PEER, ME, sequence), Map.of(TOPIC, one.full())), PEER));
+        }
+
+        int rows() throws SQLException {
+            try (Connection connection = store.connect();
+                    ResultSet rows = connection
+                            .createStatement()
+                            .executeQuery("SELECT count(*) FROM event_journal WHERE persistence_id = 'supply|b1|3'")) {
+                rows.next();
+                return rows.getInt(1);
+            }
+        }
+
+        @Override
+        public void close() {
+            system.terminate();
+            system.getWhenTerminated().toCompletableFuture().join();
+            ended.set(true);
+            storeThreads.shutdownNow();
+            tables.close();
+            store.close();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldMintWhatTheRowSaysAndHoldItAtTheGates(StoreKind kind) throws Exception {
+        try (Stage stage = new Stage(kind, dir)) {
+            stage.tables.insert(new LimitRow(
+                    TOPIC,
+                    1,
+                    new Share(1_000 * Limit.MICROS, 100 * Limit.MICROS),
+                    0,
+                    Sharing.GOSSIP,
+                    Optional.of(ME),
+                    false));
+            Await.until(
+                    "it is minted and marked done",
+                    () -> stage.tables.limits(TOPIC).get(0).done());
+            Supply.Part part = stage.part();
+            assertThat(part.rate()).isEqualTo(1_000);
+            assertThat(part.level()).as("a name's first version starts full").isEqualTo(100);
+            assertThat(stage.gates
+                            .sample(TOPIC)
+                            .toCompletableFuture()
+                            .join()
+                            .held()
+                            .share())
+                    .isEqualTo(new Share(1_000 * Limit.MICROS, 100 * Limit.MICROS));
+        }
+    }
+
+    @Test
+    void shouldKeepAShortJournalHoweverManyEventsItHasSeen() throws Exception {
+        int transfers = 1_500;
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            long next = 1;
+            while (next <= transfers) {
+                long upTo = Math.min(transfers, next + 99);
+                for (; next <= upTo; next++) {
+                    stage.receive(next);
+                }
+                Await.until("transfers up to " + upTo + " are stored", () -> stage.counters.received.get() >= upTo);
+            }
+            Await.until("old events are deleted", () -> stage.rows() < 700);
+            Ledger replayed = stage.journal(Optional.empty());
+            assertThat(replayed.share(TOPIC).share())
+                    .isEqualTo(new Share(transfers * Limit.MICROS, transfers * Limit.MICROS));
+            assertThat(replayed.sequence()).isGreaterThan(transfers);
+            assertThat(replayed.credited(new Transfer.Id(PEER, ME, transfers))).isTrue();
+        }
+    }
+
+    @Test
+    void shouldCreditATransferOnceHoweverOftenItComes() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.receive(1);
+            stage.receive(1);
+            stage.receive(2);
+            stage.receive(1);
+            Await.until("both are stored", () -> stage.counters.received.get() == 2);
+            stage.receive(2);
+            assertThat(stage.part().rate()).isEqualTo(2);
+            assertThat(stage.journal(Optional.empty()).share(TOPIC).share().rateMicros())
+                    .isEqualTo(2 * Limit.MICROS);
+        }
+    }
+
+    @Test
+    void shouldBeClosedForEverWhenAnHeirHasClosedItsJournal() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.receive(1);
+            Await.until("it is stored", () -> stage.counters.received.get() == 1);
+            assertThat(stage.journal(Optional.of(PEER)).closed()).isTrue();
+            stage.receive(2);
+            Await.until("it notices that it is fenced", stage.fenced::get);
+            Ledger closed = stage.journal(Optional.empty());
+            assertThat(closed.closed()).isTrue();
+            assertThat(closed.credited(new Transfer.Id(PEER, ME, 2))).isFalse();
+            assertThat(stage.counters.received.get()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void shouldSetTheGatesToWhatItsJournalSaysAfterItRecovered() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.receive(1);
+            Await.until("it is stored", () -> stage.counters.received.get() == 1);
+            // A gate that lost everything: the next commands fill the queue until the ledger gives up and recovers.
+            stage.gatesStand.set(true);
+            for (int i = 0; i < 1_100; i++) {
+                stage.gates.barrier();
+            }
+            stage.receive(2);
+            Await.until("the ledger recovers", () -> stage.counters.ledgerRestarts.get() > 0);
+            stage.gatesStand.set(false);
+            Await.until("the gates hold what was credited", () -> stage.gates
+                    .sample(TOPIC)
+                    .toCompletableFuture()
+                    .join()
+                    .held()
+                    .share()
+                    .equals(new Share(2 * Limit.MICROS, 2 * Limit.MICROS)));
+            assertThat(stage.counters.violations.get()).isZero();
+        }
+    }
+}
