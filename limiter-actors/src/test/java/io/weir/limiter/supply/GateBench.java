@@ -35,7 +35,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class GateBench {
-    private static final long RATE = 100_000_000L;
+    private static final long RATE = 20_000_000L;
     private static final TopicName TOPIC = new TopicName("orders");
 
     private final Holder holder = new Holder(new BrokerId("b1"), 1);
