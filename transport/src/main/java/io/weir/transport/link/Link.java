@@ -9,6 +9,7 @@ import io.aeron.logbuffer.BufferClaim;
 import io.aeron.logbuffer.ControlledFragmentHandler;
 import io.aeron.logbuffer.FrameDescriptor;
 import io.aeron.logbuffer.Header;
+import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -42,6 +43,8 @@ final class Link implements ControlledFragmentHandler {
     /** Between two terms Aeron refuses once and takes the next offer; a second refusal in a row is rare. */
     private static final int ADMIN_TRIES = 3;
 
+    private static final long ATTENTIVE_IPC_NS = TimeUnit.MICROSECONDS.toNanos(100);
+    private static final long ATTENTIVE_UDP_NS = TimeUnit.MILLISECONDS.toNanos(3);
     private static final long HANDSHAKE_HELLO_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final int number;
@@ -49,6 +52,7 @@ final class Link implements ControlledFragmentHandler {
     private final PeerAddress peer;
     private final LinkSettings settings;
     private final Inbox inbox;
+    private final Doorbell doorbell;
     private final LongSupplier sessions;
     private final String channelOut;
     private final String channelIn;
@@ -82,17 +86,21 @@ final class Link implements ControlledFragmentHandler {
     private long lastHeardNs;
     private long toldHeard;
     private long nextHelloNs;
+    private long sentAtHello;
     private boolean told;
     private boolean fallen;
 
     private Image polled;
     private long turnNs;
     private int forwarded;
+    private boolean held;
     private int assembled;
     private boolean assembling;
 
     private volatile boolean open;
     private volatile boolean waitingForRoom;
+    private volatile InetSocketAddress peersDoorbell;
+    private long lastSentNs = System.nanoTime();
 
     private final AtomicLong sent = new AtomicLong();
     private final AtomicLong sentBytes = new AtomicLong();
@@ -106,12 +114,20 @@ final class Link implements ControlledFragmentHandler {
     private final AtomicLong malformed = new AtomicLong();
     private volatile long incarnationSeen;
 
-    Link(int number, PeerAddress self, PeerAddress peer, LinkSettings settings, Inbox inbox, LongSupplier sessions) {
+    Link(
+            int number,
+            PeerAddress self,
+            PeerAddress peer,
+            LinkSettings settings,
+            Inbox inbox,
+            Doorbell doorbell,
+            LongSupplier sessions) {
         this.number = number;
         this.self = self;
         this.peer = peer;
         this.settings = settings;
         this.inbox = inbox;
+        this.doorbell = doorbell;
         this.sessions = sessions;
         this.channelOut = self.channelTo(peer, settings.termBytes());
         this.channelIn = peer.channelTo(self, settings.termBytes());
@@ -165,9 +181,20 @@ final class Link implements ControlledFragmentHandler {
         return !told;
     }
 
+    /** Whether something waits that no knock will tell of. */
+    boolean isHeldUp() {
+        return held || waitingForRoom && open;
+    }
+
+    /** How long to look for more after a frame. Media drivers in between add the time that they park, up to 1 ms each. */
+    long attentiveNs() {
+        return self.sharesDriverWith(peer) ? ATTENTIVE_IPC_NS : ATTENTIVE_UDP_NS;
+    }
+
     int doWork(long nowNs) {
         turnNs = nowNs;
         forwarded = 0;
+        held = false;
         try {
             if (aeron != null && nowNs - retryAtNs >= 0 && hasStreams()) {
                 poll();
@@ -291,13 +318,20 @@ final class Link implements ControlledFragmentHandler {
     }
 
     private void sayHello() {
+        if (open && turnNs - nextHelloNs >= 0 && sent.get() != sentAtHello) {
+            // What was sent since is sign of life enough, and the publication stays the broker thread's alone.
+            sentAtHello = sent.get();
+            nextHelloNs = turnNs + settings.helloInterval().toNanos();
+        }
         if (turnNs - nextHelloNs < 0 || !publication.isConnected() || !publicationInUse.compareAndSet(false, true)) {
             return;
         }
         try {
             long heard = hearing ? heardSession : 0;
             int length = LinkFrames.encodeHello(
-                    new LinkFrames.Hello(self.id(), self.incarnation(), peer.id(), session, heard), helloFrame, 0);
+                    new LinkFrames.Hello(self.id(), self.incarnation(), peer.id(), session, heard, doorbell.port()),
+                    helloFrame,
+                    0);
             if (publication.offer(helloFrame, 0, length) > 0) {
                 toldHeard = heard;
                 nextHelloNs = turnNs + (told ? settings.helloInterval().toNanos() : HANDSHAKE_HELLO_NS);
@@ -392,6 +426,7 @@ final class Link implements ControlledFragmentHandler {
             incarnationSeen = heardIncarnation;
             heardSession = hello.session();
             heardImage = polled;
+            peersDoorbell = doorbellOf(hello);
             assembling = false;
         }
         hearing = true;
@@ -401,6 +436,11 @@ final class Link implements ControlledFragmentHandler {
             nextHelloNs = turnNs;
         }
         return Action.CONTINUE;
+    }
+
+    private InetSocketAddress doorbellOf(LinkFrames.Hello hello) {
+        InetSocketAddress address = new InetSocketAddress(peer.endpoint().host(), hello.doorbell());
+        return hello.doorbell() == 0 || address.isUnresolved() ? null : address;
     }
 
     /** Two images of one peer are read independently of each other: the earlier one's rest may come after the later one's start. */
@@ -418,6 +458,7 @@ final class Link implements ControlledFragmentHandler {
         int bodyLength = length - LinkFrames.DATA_HEADER_BYTES;
         // Not told yet, or no room: the stream waits where it is, and its sender with it.
         if (!told || !inbox.frame(number, turnNs - ageNs, buffer, offset + LinkFrames.DATA_HEADER_BYTES, bodyLength)) {
+            held = true;
             return Action.ABORT;
         }
         forwarded++;
@@ -502,7 +543,7 @@ final class Link implements ControlledFragmentHandler {
         }
         if (!publicationInUse.compareAndSet(false, true)) {
             count(refusedBusy);
-            waitingForRoom = true;
+            waitForRoom();
             return false;
         }
         if (!open) {
@@ -517,18 +558,34 @@ final class Link implements ControlledFragmentHandler {
         if (position > 0) {
             count(sent);
             sentBytes.lazySet(sentBytes.get() + length);
+            knock();
             return true;
         }
         if (position == Publication.BACK_PRESSURED) {
             count(refusedBackPressure);
-            waitingForRoom = true;
+            waitForRoom();
         } else if (position == Publication.ADMIN_ACTION) {
             count(refusedBusy);
-            waitingForRoom = true;
+            waitForRoom();
         } else {
             count(refusedNotConnected);
         }
         return false;
+    }
+
+    /** The peer's link thread does not doze within twice this time after a frame. */
+    private void knock() {
+        long nowNs = System.nanoTime();
+        InetSocketAddress address = peersDoorbell;
+        if (nowNs - lastSentNs > attentiveNs() / 2 && address != null) {
+            doorbell.knock(address);
+        }
+        lastSentNs = nowNs;
+    }
+
+    private void waitForRoom() {
+        waitingForRoom = true;
+        doorbell.ring();
     }
 
     LinkStats stats() {

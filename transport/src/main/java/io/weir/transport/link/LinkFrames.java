@@ -9,16 +9,14 @@ import org.agrona.MutableDirectBuffer;
  * The frames on a link, little endian:
  *
  * <pre>
- *          0         1        2                 8
- *          +---------+--------+-----------------+
- *  all     | version |  type  | 0 (48 bits)     |
- *          +---------+--------+-----------------+----------------+----------+-----------+--------+--------+--------+
- *  hello   |                                    | incarnation i64| session  | heard i64 | from   | to     | from, to
- *          |                                    |                | i64      |           | length | length | (ASCII)
- *          8                                    |                16         24          32       33       34
- *          +------------------------------------+----------------+----------+-----------+--------+--------+--------+
- *  data    |                                    | ageNs i64      | body: bytes of the layer above
- *          8                                                     16
+ *         0         1      2            4          8              16          24        32           33         34
+ *         +---------+------+------------+----------+--------------+-----------+---------+------------+----------+-----------+
+ * hello   | version | type | doorbell   | 0        | incarnation  | session   | heard   | length of  | length   | from, to  |
+ *         |         | 1    | port (u16) | (32 bit) | (i64)        | (i64)     | (i64)   | from       | of to    | (ASCII)   |
+ *         +---------+------+------------+----------+--------------+-----------+---------+------------+----------+-----------+
+ * data    | version | type | 0 (48 bits)           | ageNs (i64)  | body: bytes of the layer above                          |
+ *         |         | 2    |                       |              |                                                         |
+ *         +---------+------+-----------------------+--------------+---------------------------------------------------------+
  * </pre>
  *
  * {@code session} numbers the sender's streams to this peer, later ones higher; {@code heard} is the session in which the
@@ -35,6 +33,7 @@ final class LinkFrames {
     static final int MAX_HELLO_BYTES = 34 + 2 * 64;
 
     private static final int AGE = 8;
+    private static final int DOORBELL = 2;
     private static final int INCARNATION = 8;
     private static final int SESSION = 16;
     private static final int HEARD = 24;
@@ -44,7 +43,7 @@ final class LinkFrames {
     private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
 
     /** The start of a stream's conversation, and its sign of life. */
-    record Hello(BrokerId from, long incarnation, BrokerId to, long session, long heard) {}
+    record Hello(BrokerId from, long incarnation, BrokerId to, long session, long heard, int doorbell) {}
 
     private LinkFrames() {}
 
@@ -60,6 +59,7 @@ final class LinkFrames {
         String from = hello.from.value();
         String to = hello.to.value();
         encodeHeader(HELLO, buffer, offset);
+        buffer.putShort(offset + DOORBELL, (short) hello.doorbell, ORDER);
         buffer.putLong(offset + INCARNATION, hello.incarnation, ORDER);
         buffer.putLong(offset + SESSION, hello.session, ORDER);
         buffer.putLong(offset + HEARD, hello.heard, ORDER);
@@ -92,7 +92,8 @@ final class LinkFrames {
                     incarnation,
                     new BrokerId(buffer.getStringWithoutLengthAscii(offset + NAMES + fromLength, toLength)),
                     session,
-                    heard);
+                    heard,
+                    buffer.getShort(offset + DOORBELL, ORDER) & 0xFFFF);
         } catch (IllegalArgumentException e) {
             return null; // a name that no broker can have
         }

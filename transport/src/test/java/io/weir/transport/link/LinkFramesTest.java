@@ -13,7 +13,7 @@ class LinkFramesTest {
     @Test
     void shouldReadAHelloAsItWasWritten() {
         LinkFrames.Hello hello =
-                new LinkFrames.Hello(new BrokerId("b1"), 7, new BrokerId("a-much.longer_name"), 1L << 40, 3);
+                new LinkFrames.Hello(new BrokerId("b1"), 7, new BrokerId("a-much.longer_name"), 1L << 40, 3, 65_535);
 
         int length = LinkFrames.encodeHello(hello, buffer, 5);
 
@@ -26,7 +26,7 @@ class LinkFramesTest {
         BrokerId longest = new BrokerId("x".repeat(64));
 
         int length = LinkFrames.encodeHello(
-                new LinkFrames.Hello(longest, Long.MAX_VALUE, longest, Long.MAX_VALUE, Long.MAX_VALUE), buffer, 0);
+                new LinkFrames.Hello(longest, Long.MAX_VALUE, longest, Long.MAX_VALUE, Long.MAX_VALUE, 1), buffer, 0);
 
         assertThat(length).isEqualTo(LinkFrames.MAX_HELLO_BYTES);
         assertThat(LinkFrames.decodeHello(buffer, 0, length).to()).isEqualTo(longest);
@@ -35,7 +35,7 @@ class LinkFramesTest {
     @Test
     void shouldRefuseEveryCutHelloAndWrongNumbers() {
         int length = LinkFrames.encodeHello(
-                new LinkFrames.Hello(new BrokerId("b1"), 7, new BrokerId("b2"), 9, 3), buffer, 0);
+                new LinkFrames.Hello(new BrokerId("b1"), 7, new BrokerId("b2"), 9, 3, 0), buffer, 0);
 
         for (int cut = 0; cut < length; cut++) {
             assertThat(LinkFrames.decodeHello(buffer, 0, cut))

@@ -390,14 +390,14 @@ class LinksTest {
             send(stream, frame, 100); // a negative age
             frame.putByte(1, (byte) 77);
             send(stream, frame, 100); // an unknown type
-            LinkFrames.encodeHello(new LinkFrames.Hello(a.address.id(), 1, b.address.id(), 1, 0), frame, 0);
+            LinkFrames.encodeHello(new LinkFrames.Hello(a.address.id(), 1, b.address.id(), 1, 0, 0), frame, 0);
             send(stream, frame, 20); // a cut hello
             await("malformed frames", () -> b.stats(a).malformed() == 5);
             LinkFrames.encodeDataHeader(0, frame, 0);
             send(stream, frame, 24);
             send(stream, frame, 16_000); // fragmented
             int length = LinkFrames.encodeHello(
-                    new LinkFrames.Hello(new BrokerId("c"), 1, b.address.id(), Long.MAX_VALUE, 0), frame, 0);
+                    new LinkFrames.Hello(new BrokerId("c"), 1, b.address.id(), Long.MAX_VALUE, 0, 0), frame, 0);
             send(stream, frame, length); // of another pair
             await("dropped frames", () -> b.stats(a).dropped() == 3);
         }
