@@ -6,6 +6,7 @@ import io.aeron.driver.ThreadingMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.SleepingMillisIdleStrategy;
 
 /**
@@ -16,7 +17,10 @@ import org.agrona.concurrent.SleepingMillisIdleStrategy;
  * hundredths of a core; the first message wakes it within that time, and while messages flow it does not park.
  */
 public final class MediaDriverProcess implements AutoCloseable {
-    private static final long ATTENTIVE_NS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final int SPINS = 20;
+    private static final int YIELDS = 10;
+    private static final long MIN_PARK_NS = 1_000;
+    private static final long MAX_PARK_NS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long NEW_LINK_POLL_MS = 20;
     /** A killed client's streams are freed after this; Aeron's 10 s would stall whoever publishes to it. */
     private static final long CLIENT_LIVENESS_NS = TimeUnit.SECONDS.toNanos(3);
@@ -35,7 +39,7 @@ public final class MediaDriverProcess implements AutoCloseable {
                 .dirDeleteOnStart(true)
                 .dirDeleteOnShutdown(true)
                 .threadingMode(ThreadingMode.SHARED)
-                .sharedIdleStrategy(new PatientIdle(ATTENTIVE_NS))
+                .sharedIdleStrategy(new BackoffIdleStrategy(SPINS, YIELDS, MIN_PARK_NS, MAX_PARK_NS))
                 // Its tasks come with a new link only; by default it would look for one a thousand times a second.
                 .asyncExecutorIdleStrategy(new SleepingMillisIdleStrategy(NEW_LINK_POLL_MS))
                 .driverTimeoutMs(DRIVER_TIMEOUT_MS)
