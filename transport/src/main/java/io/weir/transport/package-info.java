@@ -1,2 +1,2 @@
-/** Bytes in, bytes out: the media driver that one host's brokers share, and later the gateway and the links between brokers. */
+/** Bytes in, bytes out: the media driver that one host's brokers share, the links between brokers, and later the gateway. */
 package io.weir.transport;

@@ -1,0 +1,24 @@
+package io.weir.transport.link;
+
+import org.agrona.DirectBuffer;
+
+/**
+ * What a broker hears from its links, told to the thread that calls {@link Links#poll} and in the order in which it happened: frames of
+ * a peer come after its {@code onPeerConnected} and before its {@code onPeerLost}. A peer that comes back, in the same life or a
+ * later one, is connected anew.
+ */
+public interface LinkEvents {
+    /** Both directions work, and the peer takes what is offered. */
+    void onPeerConnected(Peer peer);
+
+    /** What was offered and not answered may have arrived, or not. */
+    void onPeerLost(Peer peer);
+
+    /**
+     * One body as the peer offered it. The buffer is valid during the call only.
+     *
+     * @param arrivalNs when the message reached the first broker, on this JVM's {@code System.nanoTime}; the time on the link counts
+     *     as none, because the clocks of two hosts do not compare.
+     */
+    void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs);
+}
