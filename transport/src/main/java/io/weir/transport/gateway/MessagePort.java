@@ -11,7 +11,7 @@ public interface MessagePort extends Duty {
      * Publishes a message. The publisher is told the outcome once, perhaps before this returns.
      *
      * @param ticket names this publication to its publisher
-     * @param deferNs how long after its admission the message is held before consumers get it
+     * @param deferNs how long from now consumers do not get the message
      */
     void publish(
             Publisher publisher,

@@ -1,6 +1,9 @@
 package io.weir.transport.gateway;
 
-/** Whoever published: a client's connection, or another broker. Told the outcome of each publication once. */
+/**
+ * Whoever published: a client's connection, or another broker. Told the outcome of each publication once; while it is told, it
+ * must not publish, because the topic is in the midst of its work.
+ */
 public interface Publisher {
     /** Every message of the publication has its token and its place with the channels. */
     void accepted(long ticket);

@@ -2,7 +2,10 @@ package io.weir.transport.gateway;
 
 import java.nio.ByteBuffer;
 
-/** Whoever consumes: a client's connection, or another broker on behalf of one. */
+/**
+ * Whoever consumes: a client's connection, or another broker on behalf of one. While it is told something it must not call its
+ * {@link Subscription}: the channel is in the midst of its work.
+ */
 public interface Subscriber {
     /**
      * Takes a message, or has no room and takes nothing; then it says when it has, by {@link Subscription#writable}.
