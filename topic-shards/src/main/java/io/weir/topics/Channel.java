@@ -16,10 +16,11 @@ import java.util.List;
  * <p>An entry of the queue is the message's name in the store with the deliveries so far above it.
  */
 final class Channel {
-    static final String EPHEMERAL = "#ephemeral";
+    private static final String EPHEMERAL = "#ephemeral";
     private static final int MAX_ATTEMPTS = 0xffff;
 
     private final String name;
+    private final boolean ephemeral;
     private final TopicShard shard;
     private final MessageStore store;
     private final LongRing queue = new LongRing();
@@ -38,6 +39,7 @@ final class Channel {
 
     Channel(String name, TopicShard shard, MessageStore store) {
         this.name = name;
+        ephemeral = name.endsWith(EPHEMERAL);
         this.shard = shard;
         this.store = store;
     }
@@ -46,17 +48,13 @@ final class Channel {
         return name;
     }
 
-    boolean ephemeral() {
-        return name.endsWith(EPHEMERAL);
-    }
-
     /** What waits for consumers. */
     int depth() {
         return queue.size() + deferred.size();
     }
 
     boolean holdsBack() {
-        return !ephemeral() && shard.settings().overflow() == Overflow.HOLD_BACK;
+        return !ephemeral && shard.settings().overflow() == Overflow.HOLD_BACK;
     }
 
     boolean hasRoom(int messages) {
@@ -196,7 +194,7 @@ final class Channel {
             queue.add(entry);
             entry = consumer.takeBack();
         }
-        if (consumers.isEmpty() && (ephemeral() || !shard.defined())) {
+        if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
         } else {
             unstall(nowNs);

@@ -24,8 +24,9 @@ final class PipelinedLoad implements AutoCloseable {
     private final int frameBytes;
 
     PipelinedLoad(InetSocketAddress address, String topic, int bodyBytes) throws IOException {
-        publisher = connect(address);
-        consumer = connect(address);
+        // Frames of one size each: no heartbeat may come in between, and consumers cannot do without.
+        publisher = connect(address, -1);
+        consumer = connect(address, 60_000);
         byte[] line = ("PUB " + topic + "\n").getBytes(StandardCharsets.US_ASCII);
         publications = ByteBuffer.allocateDirect(AT_ONCE * (line.length + 4 + bodyBytes));
         for (int i = 0; i < AT_ONCE; i++) {
@@ -120,10 +121,12 @@ final class PipelinedLoad implements AutoCloseable {
         }
     }
 
-    private static SocketChannel connect(InetSocketAddress address) throws IOException {
+    private static SocketChannel connect(InetSocketAddress address, int heartbeatMs) throws IOException {
         SocketChannel channel = SocketChannel.open(address);
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        channel.write(ascii("  V2"));
+        String identity = "{\"heartbeat_interval\":" + heartbeatMs + "}";
+        channel.write(ascii("  V2IDENTIFY\n\0\0\0" + (char) identity.length() + identity));
+        read(channel, ByteBuffer.allocate(OK_FRAME));
         return channel;
     }
 

@@ -32,6 +32,29 @@ final class CommandDecoder {
         }
     }
 
+    /** "PUB " and "FIN ", as four bytes read at once. */
+    private static final int PUB_WORD = 0x50554220;
+
+    private static final int FIN_WORD = 0x46494e20;
+    private static final int FIN_BYTES = 4 + Frames.ID_LENGTH + 1;
+
+    /** By character: what may stand in a name, and the value of a hexadecimal digit or -1. */
+    private static final boolean[] IN_NAME = new boolean[256];
+
+    private static final byte[] HEX = new byte[256];
+
+    static {
+        for (int c = 0; c < 256; c++) {
+            IN_NAME[c] = c >= 'a' && c <= 'z'
+                    || c >= 'A' && c <= 'Z'
+                    || c >= '0' && c <= '9'
+                    || c == '.'
+                    || c == '_'
+                    || c == '-';
+            HEX[c] = (byte) (c < 128 ? Character.digit(c, 16) : -1);
+        }
+    }
+
     private final int maxMessageBytes;
     private final int maxBodyBytes;
 
@@ -61,6 +84,12 @@ final class CommandDecoder {
     int decode(ByteBuffer in, int from, int end) {
         verb = null;
         error = null;
+        if (end - from >= FIN_BYTES) {
+            int quick = decodeUsual(in, from, end);
+            if (verb != null) {
+                return quick;
+            }
+        }
         int lineEnd = lineEnd(in, from, end);
         if (lineEnd < 0) {
             if (end - from >= GatewaySettings.MAX_LINE_BYTES) {
@@ -88,6 +117,30 @@ final class CommandDecoder {
             case REQ -> expect(2, 2) && id(in) && number(in, 1) ? next - from : BAD;
             case CLS, NOP -> next - from;
         };
+    }
+
+    /** Nearly all commands are one of two, in their plainest form: those in one pass. Any other leaves the verb unset. */
+    private int decodeUsual(ByteBuffer in, int from, int end) {
+        int word = in.getInt(from);
+        if (word == FIN_WORD && in.get(from + FIN_BYTES - 1) == '\n' && hex(in, from + 4)) {
+            verb = Verb.FIN;
+            return FIN_BYTES;
+        }
+        if (word == PUB_WORD) {
+            int at = from + 4;
+            int limit = Math.min(end, at + MAX_NAME + 1);
+            while (at < limit && IN_NAME[in.get(at) & 0xff]) {
+                at++;
+            }
+            if (at < limit && at > from + 4 && in.get(at) == '\n') {
+                verb = Verb.PUB;
+                parameters = 1;
+                parameterAt[0] = from + 4;
+                parameterLength[0] = at - from - 4;
+                return body(in, from, at + 1, end, maxMessageBytes, "E_BAD_MESSAGE");
+            }
+        }
+        return BAD;
     }
 
     Verb verb() {
@@ -234,14 +287,7 @@ final class CommandDecoder {
                 ? length - EPHEMERAL.length
                 : length;
         for (int i = 0; i < stem; i++) {
-            byte c = in.get(at + i);
-            boolean allowed = c >= 'a' && c <= 'z'
-                    || c >= 'A' && c <= 'Z'
-                    || c >= '0' && c <= '9'
-                    || c == '.'
-                    || c == '_'
-                    || c == '-';
-            if (!allowed) {
+            if (!IN_NAME[in.get(at + i) & 0xff]) {
                 return false;
             }
         }
@@ -269,19 +315,23 @@ final class CommandDecoder {
     }
 
     private boolean id(ByteBuffer in) {
-        long value = 0;
-        boolean valid = parameterLength[0] == Frames.ID_LENGTH;
-        for (int i = 0; valid && i < Frames.ID_LENGTH; i++) {
-            int digit = Character.digit(in.get(parameterAt[0] + i), 16);
-            valid = digit >= 0;
-            value = value << 4 | digit;
-        }
-        if (!valid) {
+        if (parameterLength[0] != Frames.ID_LENGTH || !hex(in, parameterAt[0])) {
             bad("E_INVALID " + verb + " invalid message ID");
             return false;
         }
-        id = value;
         return true;
+    }
+
+    private boolean hex(ByteBuffer in, int at) {
+        long value = 0;
+        int all = 0;
+        for (int i = 0; i < Frames.ID_LENGTH; i++) {
+            int digit = HEX[in.get(at + i) & 0xff];
+            all |= digit;
+            value = value << 4 | digit;
+        }
+        id = value;
+        return all >= 0;
     }
 
     private int body(ByteBuffer in, int from, int next, int end, int maxBytes, String code) {

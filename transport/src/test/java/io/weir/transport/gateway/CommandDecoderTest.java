@@ -29,6 +29,33 @@ class CommandDecoderTest {
     }
 
     @Test
+    void shouldReadTheUsualCommandsAsItReadsTheSameWithACarriageReturn() {
+        String name = "x".repeat(64);
+        for (String line : new String[] {
+            "PUB orders-with-a-long-name",
+            "PUB " + name,
+            "PUB x" + name,
+            "PUB a b-with-a-long-name!",
+            "PUB  two-spaces-here",
+            "PUB orders-long-name#ephemeral",
+            "FIN 0123456789abcdef",
+            "FIN 0123456789abcdeg",
+            "FIN 0123456789abcde"
+        }) {
+            String body = line.startsWith("PUB") ? "\0\0\0\3abc" : "NOP\n";
+            ByteBuffer plain = bytes(line + "\n" + body);
+            ByteBuffer thorough = bytes(line + "\r\n" + body);
+            int taken = decoder.decode(plain, 0, plain.limit());
+            String outcome = taken + " " + decoder.verb() + " " + decoder.error() + " " + decoder.id();
+            int thoroughly = decoder.decode(thorough, 0, thorough.limit());
+            assertThat(outcome)
+                    .as(line)
+                    .isEqualTo((thoroughly > 0 ? thoroughly - 1 : thoroughly) + " " + decoder.verb() + " "
+                            + decoder.error() + " " + decoder.id());
+        }
+    }
+
+    @Test
     void shouldReadIdsOfEitherCase() {
         ByteBuffer in = bytes("FIN 0123456789abCDEF\r\n");
         assertThat(decoder.decode(in, 0, in.limit())).isEqualTo(in.limit());
