@@ -1,0 +1,262 @@
+package io.weir.topics;
+
+import io.weir.topics.algorithm.DeadlineHeap;
+import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.Subscriber;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
+ * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
+ * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
+ *
+ * <p>An entry of the queue is the message's name in the store with the deliveries so far above it.
+ */
+final class Channel {
+    private static final String EPHEMERAL = "#ephemeral";
+    private static final int MAX_ATTEMPTS = 0xffff;
+
+    private final String name;
+    private final boolean ephemeral;
+    private final TopicShard shard;
+    private final MessageStore store;
+    private final LongRing queue = new LongRing();
+    private final DeadlineHeap deferred = new DeadlineHeap();
+    private final List<Consumer> consumers = new ArrayList<>();
+    private int turn;
+    private boolean paused;
+    /** No consumer could take the last message: nobody asks again before something has changed. */
+    private boolean stalled;
+
+    private long delivered;
+    private long finished;
+    private long requeued;
+    private long timedOut;
+    private long dropped;
+
+    Channel(String name, TopicShard shard, MessageStore store) {
+        this.name = name;
+        ephemeral = name.endsWith(EPHEMERAL);
+        this.shard = shard;
+        this.store = store;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** What waits for consumers. */
+    int depth() {
+        return queue.size() + deferred.size();
+    }
+
+    boolean holdsBack() {
+        return !ephemeral && shard.settings().overflow() == Overflow.HOLD_BACK;
+    }
+
+    boolean hasRoom(int messages) {
+        return !holdsBack()
+                || depth() == 0
+                || depth() + messages <= shard.settings().maxQueued();
+    }
+
+    Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs) {
+        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs);
+        consumers.add(consumer);
+        return consumer;
+    }
+
+    /** A message that passed the gate; one of its references is the channel's from now on. */
+    void put(int message, long nowNs) {
+        long dueNs = store.dueNs(message);
+        if (dueNs != 0 && dueNs - nowNs > 0) {
+            if (makeRoom(message)) {
+                defer(message, dueNs);
+            }
+        } else if (!queue.isEmpty() || !dispatch(message, nowNs)) {
+            if (makeRoom(message)) {
+                queue.add(message);
+            }
+        }
+    }
+
+    private boolean makeRoom(int message) {
+        if (holdsBack() || depth() < shard.settings().maxQueued()) {
+            return true;
+        }
+        dropped++;
+        if (queue.isEmpty()) {
+            // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
+            store.release(message);
+            return false;
+        }
+        store.release(message(queue.poll()));
+        return true;
+    }
+
+    private void defer(long entry, long dueNs) {
+        deferred.add(dueNs, entry);
+        shard.lookAgainAt(dueNs);
+    }
+
+    /** Hands out as much as consumers can take. */
+    void pump(long nowNs) {
+        boolean moved = false;
+        while (!queue.isEmpty() && dispatch(queue.peek(), nowNs)) {
+            queue.poll();
+            moved = true;
+        }
+        if (moved) {
+            shard.roomMade();
+        }
+    }
+
+    private boolean dispatch(long entry, long nowNs) {
+        if (paused || stalled) {
+            return false;
+        }
+        int count = consumers.size();
+        for (int i = 0; i < count; i++) {
+            turn = turn + 1 < count ? turn + 1 : 0;
+            if (consumers.get(turn).take(entry, nowNs)) {
+                delivered++;
+                return true;
+            }
+        }
+        stalled = true;
+        return false;
+    }
+
+    /** A consumer can take more than before. */
+    void unstall(long nowNs) {
+        stalled = false;
+        pump(nowNs);
+    }
+
+    void finished(long entry, long nowNs) {
+        finished++;
+        store.release(message(entry));
+        unstall(nowNs);
+    }
+
+    void requeued(long entry, long delayNs, long nowNs) {
+        requeued++;
+        if (delayNs > 0) {
+            defer(entry, nowNs + delayNs);
+        } else {
+            queue.add(entry);
+        }
+        unstall(nowNs);
+    }
+
+    /** Brings back what is due: messages deferred until now, and those that consumers held for too long. */
+    void expire(long nowNs) {
+        while (!deferred.isEmpty() && deferred.deadlineNs() - nowNs <= 0) {
+            queue.add(deferred.poll());
+        }
+        for (int i = 0; i < consumers.size(); i++) {
+            long entry = consumers.get(i).timedOut(nowNs);
+            while (entry != Consumer.NOTHING) {
+                timedOut++;
+                queue.add(entry);
+                entry = consumers.get(i).timedOut(nowNs);
+            }
+        }
+        unstall(nowNs);
+    }
+
+    /** When {@link #expire} has something to do next, or {@link Duty#NO_DEADLINE}. */
+    long nextDeadlineNs() {
+        long earliestNs = deferred.isEmpty() ? Duty.NO_DEADLINE : deferred.deadlineNs();
+        for (int i = 0; i < consumers.size(); i++) {
+            long consumerNs = consumers.get(i).nextDeadlineNs();
+            if (consumerNs != Duty.NO_DEADLINE && (earliestNs == Duty.NO_DEADLINE || consumerNs - earliestNs < 0)) {
+                earliestNs = consumerNs;
+            }
+        }
+        return earliestNs;
+    }
+
+    void lookAgainAt(long deadlineNs) {
+        shard.lookAgainAt(deadlineNs);
+    }
+
+    void left(Consumer consumer, long nowNs) {
+        if (!consumers.remove(consumer)) {
+            return;
+        }
+        long entry = consumer.takeBack();
+        while (entry != Consumer.NOTHING) {
+            requeued++;
+            queue.add(entry);
+            entry = consumer.takeBack();
+        }
+        if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
+            shard.removeChannel(this, "its last consumer left");
+        } else {
+            unstall(nowNs);
+        }
+    }
+
+    void pause(boolean nowPaused, long nowNs) {
+        paused = nowPaused;
+        unstall(nowNs);
+    }
+
+    /** Lets go of everything; the shard has forgotten it. */
+    void close(String reason) {
+        while (!queue.isEmpty()) {
+            store.release(message(queue.poll()));
+        }
+        while (!deferred.isEmpty()) {
+            store.release(message(deferred.poll()));
+        }
+        for (Consumer consumer : new ArrayList<>(consumers)) {
+            long entry = consumer.takeBack();
+            while (entry != Consumer.NOTHING) {
+                store.release(message(entry));
+                entry = consumer.takeBack();
+            }
+            consumers.remove(consumer);
+            consumer.gone(reason);
+        }
+    }
+
+    MessageStore store() {
+        return store;
+    }
+
+    TopicStats.ChannelStats stats() {
+        int inFlight = 0;
+        for (Consumer consumer : consumers) {
+            inFlight += consumer.inFlight();
+        }
+        return new TopicStats.ChannelStats(
+                name,
+                queue.size(),
+                deferred.size(),
+                inFlight,
+                consumers.size(),
+                paused,
+                delivered,
+                finished,
+                requeued,
+                timedOut,
+                dropped);
+    }
+
+    static int message(long entry) {
+        return (int) entry;
+    }
+
+    static int attempts(long entry) {
+        return (int) (entry >>> 32);
+    }
+
+    static long tried(long entry) {
+        return attempts(entry) >= MAX_ATTEMPTS ? entry : entry + (1L << 32);
+    }
+}

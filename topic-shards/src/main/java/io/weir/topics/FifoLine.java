@@ -1,0 +1,29 @@
+package io.weir.topics;
+
+import java.util.ArrayDeque;
+
+/** First come, first served. */
+final class FifoLine implements WaitingLine {
+    private final ArrayDeque<Publication> line = new ArrayDeque<>();
+
+    @Override
+    public void add(Publication publication) {
+        line.addLast(publication);
+    }
+
+    @Override
+    public Publication peek() {
+        return line.peekFirst();
+    }
+
+    @Override
+    public void remove() {
+        line.removeFirst();
+    }
+
+    @Override
+    public Publication expired(long arrivedNs) {
+        Publication oldest = line.peekFirst();
+        return oldest != null && oldest.arrivedNs - arrivedNs <= 0 ? line.pollFirst() : null;
+    }
+}

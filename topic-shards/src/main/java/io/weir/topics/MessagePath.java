@@ -1,0 +1,155 @@
+package io.weir.topics;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.Gates;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.GatewayLoop;
+import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.MessagePort;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
+
+/**
+ * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's thread.
+ * That thread is also the one that admits at the {@link Gates}. Everybody else asks by this class: what is asked goes into
+ * a bounded queue that the thread works off between messages, and when the queue is full the answer fails at once.
+ */
+public final class MessagePath implements AutoCloseable {
+    private static final int QUEUE = 1024;
+
+    private final ManyToOneConcurrentArrayQueue<Runnable> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
+    private final GatewayLoop loop;
+    private final Shards shards;
+
+    private MessagePath(GatewayLoop loop, Shards shards) {
+        this.loop = loop;
+        this.shards = shards;
+    }
+
+    /**
+     * Starts the loop's thread, which owns the gates from now on.
+     *
+     * @param loop bound but not started; the gates were made with its {@link GatewayLoop#wakeUp}
+     * @param clock the one the loop and the lease go by
+     * @param others further duties of the thread, such as links to other brokers
+     */
+    public static MessagePath start(
+            GatewayLoop loop,
+            GatewaySettings gateway,
+            PathSettings settings,
+            Gates gates,
+            TopicDirectory directory,
+            LongSupplier clock,
+            Duty... others) {
+        Shards shards = new Shards(
+                settings,
+                gateway.maxMessageBytes(),
+                gates,
+                directory,
+                new SecureRandom().nextLong() << 40,
+                clock,
+                System::currentTimeMillis);
+        MessagePath path = new MessagePath(loop, shards);
+        Duty[] duties = new Duty[others.length + 1];
+        duties[0] = path.new Commands();
+        System.arraycopy(others, 0, duties, 1, others.length);
+        loop.start(shards, duties);
+        return path;
+    }
+
+    /** For another way in than the gateway; to be called on the loop's thread only, that is by one of its duties. */
+    public MessagePort port() {
+        return shards;
+    }
+
+    /** The topic exists, and this is how it behaves, from now on. */
+    public CompletionStage<Void> define(TopicName topic, TopicSettings settings) {
+        return tell(() -> shards.define(topic, settings));
+    }
+
+    /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */
+    public CompletionStage<Void> refuse(TopicName topic, String reason) {
+        return tell(() -> shards.remove(topic, reason));
+    }
+
+    /** The topic is gone, with its channels and messages; its consumers are closed. */
+    public CompletionStage<Void> delete(TopicName topic) {
+        return tell(() -> shards.remove(topic, "the topic was deleted"));
+    }
+
+    /** A paused topic lets messages in, and keeps them from its channels. */
+    public CompletionStage<Void> pause(TopicName topic, boolean paused) {
+        return tell(() -> shards.pause(topic, paused));
+    }
+
+    public CompletionStage<Void> createChannel(TopicName topic, String channel) {
+        return tell(() -> shards.createChannel(topic, channel));
+    }
+
+    /** A paused channel takes messages in, and hands none out. */
+    public CompletionStage<Void> pauseChannel(TopicName topic, String channel, boolean paused) {
+        return tell(() -> shards.pauseChannel(topic, channel, paused));
+    }
+
+    public CompletionStage<Void> deleteChannel(TopicName topic, String channel) {
+        return tell(() -> shards.deleteChannel(topic, channel));
+    }
+
+    public CompletionStage<List<TopicStats>> stats() {
+        return ask(shards::stats);
+    }
+
+    @Override
+    public void close() {
+        loop.close();
+    }
+
+    private CompletionStage<Void> tell(Runnable work) {
+        return ask(() -> {
+            work.run();
+            return null;
+        });
+    }
+
+    private <T> CompletionStage<T> ask(Supplier<T> work) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        boolean queued = commands.offer(() -> {
+            try {
+                answer.complete(work.get());
+            } catch (IllegalArgumentException | IllegalStateException e) {
+                answer.completeExceptionally(e);
+            }
+        });
+        if (!queued) {
+            answer.completeExceptionally(
+                    new IllegalStateException("the message path's queue of " + QUEUE + " commands is full"));
+        }
+        loop.wakeUp();
+        return answer;
+    }
+
+    /** What others asked for, between messages. */
+    private final class Commands implements Duty {
+        @Override
+        public int doWork(long nowNs) {
+            int done = 0;
+            Runnable command = commands.poll();
+            while (command != null) {
+                command.run();
+                done++;
+                command = done < QUEUE ? commands.poll() : null;
+            }
+            return done;
+        }
+
+        @Override
+        public long nextDeadlineNs() {
+            return NO_DEADLINE;
+        }
+    }
+}

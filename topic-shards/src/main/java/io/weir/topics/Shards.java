@@ -1,0 +1,373 @@
+package io.weir.topics;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.algorithm.NameTable;
+import io.weir.transport.gateway.MessagePort;
+import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.Subscriber;
+import io.weir.transport.gateway.Subscription;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * All topic shards of this broker, on the message path's thread: finds the one that is meant, serves those in whose line
+ * something waits, and looks after what is deferred or in flight.
+ *
+ * <p>Time-outs need no timer each. Every new deadline only lowers the one time at which all channels are looked through; a
+ * message that is acknowledged leaves it as it is. So consumers that acknowledge in time cost one look per time-out.
+ */
+final class Shards implements MessagePort {
+    private static final long LOOK_AT_MOST_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
+    private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final int KEPT_PUBLICATIONS = 16_384;
+    /** The array of a larger batch is not kept. */
+    private static final int KEPT_BATCH = 1024;
+
+    private final PathSettings settings;
+    private final Gates gates;
+    private final TopicDirectory directory;
+    private final MessageStore store;
+    private final LongSupplier clock;
+    private final LongSupplier wallMs;
+    private final NameTable<TopicShard> byName = new NameTable<>();
+    private final List<TopicShard> all = new ArrayList<>();
+    private final List<TopicShard> withLine = new ArrayList<>();
+    private final ArrayDeque<Publication> spare = new ArrayDeque<>();
+    private long nextId;
+    private long nowNs;
+    private long lookAgainNs = NO_DEADLINE;
+    private long lookedNs;
+    private long wallOffsetNs;
+    private long wallCheckedNs;
+
+    /** @param firstId ids count up from here; what differs between brokers and their lives belongs in the upper bits */
+    Shards(
+            PathSettings settings,
+            int maxMessageBytes,
+            Gates gates,
+            TopicDirectory directory,
+            long firstId,
+            LongSupplier clock,
+            LongSupplier wallMs) {
+        this.settings = settings;
+        this.gates = gates;
+        this.directory = directory;
+        this.store = new MessageStore(settings.storeBytes(), maxMessageBytes);
+        this.clock = clock;
+        this.wallMs = wallMs;
+        nextId = firstId;
+        nowNs = clock.getAsLong();
+        lookedNs = nowNs;
+        wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - nowNs;
+        wallCheckedNs = nowNs;
+    }
+
+    @Override
+    public void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long atNs) {
+        nowNs = atNs;
+        TopicShard shard = shard(in, topicAt, topicLength);
+        if (shard == null) {
+            publisher.failed(ticket, "this broker has no room for another topic");
+            return;
+        }
+        int message = store(in, bodyAt, bodyLength, deferNs);
+        if (message == MessageStore.FULL) {
+            publisher.failed(ticket, "this broker's memory for messages is full");
+            return;
+        }
+        shard.publish(publisher, ticket, message, atNs);
+    }
+
+    @Override
+    public void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int firstAt,
+            int messages,
+            long atNs) {
+        nowNs = atNs;
+        TopicShard shard = shard(in, topicAt, topicLength);
+        if (shard == null) {
+            publisher.failed(ticket, "this broker has no room for another topic");
+            return;
+        }
+        Publication publication = newPublication(publisher, ticket, atNs, messages);
+        int at = firstAt;
+        for (int i = 0; i < messages; i++) {
+            int length = in.getInt(at);
+            int message = store(in, at + 4, length, 0);
+            if (message == MessageStore.FULL) {
+                while (publication.left() > 0) {
+                    store.release(publication.messages[publication.next++]);
+                }
+                recycle(publication);
+                publisher.failed(ticket, "this broker's memory for messages is full");
+                return;
+            }
+            publication.add(message);
+            at += 4 + length;
+        }
+        shard.publish(publication, atNs);
+    }
+
+    private int store(ByteBuffer in, int at, int length, long deferNs) {
+        long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
+        // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
+        return store.put(in, at, length, nowNs + wallOffsetNs, nextId++, deferNs > 0 && dueNs == 0 ? 1 : dueNs);
+    }
+
+    @Override
+    public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
+        nowNs = atNs;
+        TopicShard shard = shard(new TopicName(topic));
+        return shard == null
+                ? null
+                : shard.subscribe(
+                        subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+    }
+
+    private TopicShard shard(ByteBuffer in, int at, int length) {
+        TopicShard shard = byName.get(in, at, length);
+        if (shard != null && shard.defined()) {
+            return shard;
+        }
+        byte[] name = new byte[length];
+        in.get(at, name);
+        return shard(new TopicName(new String(name, StandardCharsets.US_ASCII)));
+    }
+
+    /** The shard of that topic; if there is none, one that waits for its definition. */
+    private TopicShard shard(TopicName name) {
+        TopicShard shard = byName.get(name.value());
+        if (shard == null) {
+            shard = add(name);
+            if (shard != null) {
+                directory.wanted(name);
+            }
+        } else if (shard.asks(nowNs)) {
+            directory.wanted(name);
+        }
+        return shard;
+    }
+
+    private TopicShard add(TopicName name) {
+        if (all.size() >= settings.maxTopics()) {
+            return null;
+        }
+        TopicShard shard = new TopicShard(name, gates.gate(name, nowNs), this, nowNs);
+        byName.add(name.value(), shard);
+        all.add(shard);
+        return shard;
+    }
+
+    void define(TopicName name, TopicSettings topicSettings) {
+        TopicShard shard = byName.get(name.value());
+        if (shard == null) {
+            shard = add(name);
+        }
+        if (shard == null) {
+            throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
+        }
+        shard.define(topicSettings);
+    }
+
+    void remove(TopicName name, String reason) {
+        TopicShard shard = byName.get(name.value());
+        if (shard != null) {
+            forget(shard);
+            shard.close(reason);
+        }
+    }
+
+    void pause(TopicName name, boolean paused) {
+        find(name).pause(paused, nowNs);
+    }
+
+    void createChannel(TopicName name, String channel) {
+        if (find(name).channel(channel, settings.maxChannels(), nowNs) == null) {
+            throw new IllegalStateException("topic " + name + " has " + settings.maxChannels() + " channels already");
+        }
+    }
+
+    void pauseChannel(TopicName name, String channel, boolean paused) {
+        find(name, channel).pause(paused, nowNs);
+    }
+
+    void deleteChannel(TopicName name, String channel) {
+        find(name).removeChannel(find(name, channel), "the channel was deleted");
+    }
+
+    List<TopicStats> stats() {
+        return all.stream().map(TopicShard::stats).toList();
+    }
+
+    private TopicShard find(TopicName name) {
+        TopicShard shard = byName.get(name.value());
+        if (shard == null) {
+            throw new IllegalArgumentException("topic " + name + " is not known here");
+        }
+        return shard;
+    }
+
+    private Channel find(TopicName name, String channelName) {
+        Channel channel = find(name).find(channelName);
+        if (channel == null) {
+            throw new IllegalArgumentException("topic " + name + " has no channel " + channelName + " here");
+        }
+        return channel;
+    }
+
+    void forgetIfDone(TopicShard shard) {
+        if (shard.done() && byName.get(shard.name().value()) == shard) {
+            forget(shard);
+            shard.close("the topic is gone");
+        }
+    }
+
+    private void forget(TopicShard shard) {
+        byName.remove(shard.name().value());
+        all.remove(shard);
+        if (shard.listed) {
+            shard.listed = false;
+            withLine.remove(shard);
+        }
+    }
+
+    @Override
+    public int doWork(long atNs) {
+        nowNs = atNs;
+        int done = gates.poll(atNs);
+        boolean supplyChanged = done > 0;
+        checkWallClock();
+        if (lookAgainNs != NO_DEADLINE && atNs - lookAgainNs >= 0) {
+            lookThroughChannels();
+        }
+        // Backwards, so that one that is done can leave the list.
+        for (int i = withLine.size() - 1; i >= 0; i--) {
+            TopicShard shard = withLine.get(i);
+            if (supplyChanged || shard.retryAtNs() - atNs <= 0) {
+                done += shard.drain(atNs);
+            }
+            if (shard.waiting() == 0) {
+                unlist(i);
+                forgetIfDone(shard);
+            }
+        }
+        return done;
+    }
+
+    private void lookThroughChannels() {
+        lookedNs = nowNs;
+        lookAgainNs = NO_DEADLINE;
+        for (int i = 0; i < all.size(); i++) {
+            TopicShard shard = all.get(i);
+            shard.expireChannels(nowNs);
+            long nextNs = shard.nextChannelDeadlineNs();
+            if (nextNs != NO_DEADLINE) {
+                lookAgainAt(nextNs);
+            }
+        }
+    }
+
+    /** A clock that was set is followed; the few milliseconds by which two readings differ are not. */
+    private void checkWallClock() {
+        if (nowNs - wallCheckedNs >= WALL_CHECK_NS) {
+            wallCheckedNs = nowNs;
+            long offsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - clock.getAsLong();
+            if (Math.abs(offsetNs - wallOffsetNs) > WALL_TOLERANCE_NS) {
+                wallOffsetNs = offsetNs;
+            }
+        }
+    }
+
+    @Override
+    public long nextDeadlineNs() {
+        long earliestNs = lookAgainNs;
+        for (int i = 0; i < withLine.size(); i++) {
+            long retryNs = withLine.get(i).retryAtNs();
+            if (earliestNs == NO_DEADLINE || retryNs - earliestNs < 0) {
+                earliestNs = retryNs;
+            }
+        }
+        return earliestNs;
+    }
+
+    /** Not more often than every millisecond, because each time all channels are looked through. */
+    void lookAgainAt(long deadlineNs) {
+        long notBeforeNs = lookedNs + LOOK_AT_MOST_EVERY_NS;
+        long atNs = deadlineNs - notBeforeNs < 0 ? notBeforeNs : deadlineNs;
+        if (lookAgainNs == NO_DEADLINE || atNs - lookAgainNs < 0) {
+            lookAgainNs = atNs;
+        }
+    }
+
+    void list(TopicShard shard) {
+        shard.listed = true;
+        withLine.add(shard);
+    }
+
+    private void unlist(int index) {
+        withLine.get(index).listed = false;
+        TopicShard last = withLine.remove(withLine.size() - 1);
+        if (index < withLine.size()) {
+            withLine.set(index, last);
+        }
+    }
+
+    void arrived(TopicGate gate, int tokens, long waitingTokens, long atNs) {
+        gates.arrived(gate, tokens, waitingTokens, atNs);
+    }
+
+    Publication newPublication(Publisher publisher, long ticket, long atNs, int capacity) {
+        Publication publication = spare.pollFirst();
+        if (publication == null) {
+            publication = new Publication();
+        }
+        publication.begin(publisher, ticket, atNs, capacity);
+        return publication;
+    }
+
+    void recycle(Publication publication) {
+        publication.publisher = null;
+        if (publication.messages.length <= KEPT_BATCH && spare.size() < KEPT_PUBLICATIONS) {
+            spare.addFirst(publication);
+        }
+    }
+
+    MessageStore store() {
+        return store;
+    }
+
+    LongSupplier clock() {
+        return clock;
+    }
+
+    long nowNs() {
+        return nowNs;
+    }
+
+    long definitionWaitNs() {
+        return settings.definitionWaitNs();
+    }
+}

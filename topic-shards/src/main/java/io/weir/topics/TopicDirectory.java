@@ -1,0 +1,13 @@
+package io.weir.topics;
+
+import io.weir.config.value.TopicName;
+
+/** Knows the topics of the cluster, and makes those that are published to first. */
+public interface TopicDirectory {
+    /**
+     * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so it
+     * must not wait: the answer comes by {@link MessagePath#define} or {@link MessagePath#refuse}. Until then it may be
+     * asked again.
+     */
+    void wanted(TopicName topic);
+}

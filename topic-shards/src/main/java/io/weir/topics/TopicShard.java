@@ -1,0 +1,420 @@
+package io.weir.topics;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.TokenBucket;
+import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.Subscriber;
+import io.weir.transport.gateway.Subscription;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One broker's part of a topic. A message that finds a token, and room in the channels, goes straight on; else it waits in one
+ * line, and nobody overtakes. Each message takes its token once, when it comes in: what is delivered again costs none.
+ *
+ * <p>A batch that the bucket holds at once passes at once; a larger one passes message by message as tokens come, and has
+ * its outcome when the last has passed. A topic that refuses instead of shaping takes a batch as a whole or not at all.
+ *
+ * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line.
+ */
+final class TopicShard {
+    /** A lease may be renewed and supply may come without this thread being told: so often it looks. */
+    private static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(10);
+    /** So many leave the line in one turn of the thread, so that none of the other topics stands still for it. */
+    private static final int AT_ONCE = 4096;
+
+    private final TopicName name;
+    private final TopicGate gate;
+    private final Shards shards;
+    private final MessageStore store;
+    private final List<Channel> channels = new ArrayList<>();
+    private final WaitingLine line = new FifoLine();
+    /** Messages that passed and have no channel to go to yet. */
+    private final LongRing unrouted = new LongRing();
+
+    private TopicSettings settings;
+    private boolean paused;
+    private int waiting;
+    private long retryAtNs;
+    private long askedNs;
+    private long published;
+    private long dropped;
+    /** Whether it is in the list of those whose line is not empty. */
+    boolean listed;
+
+    TopicShard(TopicName name, TopicGate gate, Shards shards, long nowNs) {
+        this.name = name;
+        this.gate = gate;
+        this.shards = shards;
+        this.store = shards.store();
+        this.askedNs = nowNs;
+    }
+
+    TopicName name() {
+        return name;
+    }
+
+    /** Before the definition is there, channels go by the defaults. */
+    TopicSettings settings() {
+        return settings != null ? settings : TopicSettings.defaults();
+    }
+
+    boolean defined() {
+        return settings != null;
+    }
+
+    void define(TopicSettings newSettings) {
+        settings = newSettings;
+        retryAtNs = shards.nowNs();
+    }
+
+    /** Whether the directory should be asked (again). */
+    boolean asks(long nowNs) {
+        if (settings != null || nowNs - askedNs < TimeUnit.SECONDS.toNanos(1)) {
+            return false;
+        }
+        askedNs = nowNs;
+        return true;
+    }
+
+    /** One stored message. */
+    void publish(Publisher publisher, long ticket, int message, long nowNs) {
+        if (settings != null && waiting == 0 && hasRoom(1)) {
+            if (passes(1)) {
+                shards.arrived(gate, 1, 0, nowNs);
+                route(message, nowNs);
+                publisher.accepted(ticket);
+                return;
+            }
+            if (settings.mode() == LimitMode.POLICE) {
+                shards.arrived(gate, 1, 0, nowNs);
+                store.release(message);
+                gate.countRefused(1);
+                publisher.throttled(ticket, retryAfterNs(1));
+                return;
+            }
+        }
+        Publication publication = shards.newPublication(publisher, ticket, nowNs, 1);
+        publication.add(message);
+        await(publication, nowNs);
+    }
+
+    /** Several stored messages. The publication is this shard's from now on. */
+    void publish(Publication publication, long nowNs) {
+        if (settings != null && waiting == 0) {
+            int count = publication.count;
+            if (hasRoom(count) && passes(count)) {
+                shards.arrived(gate, count, 0, nowNs);
+                while (publication.left() > 0) {
+                    route(publication.messages[publication.next++], nowNs);
+                }
+                accept(publication);
+                return;
+            }
+            if (settings.mode() == LimitMode.POLICE && hasRoom(count)) {
+                shards.arrived(gate, count, 0, nowNs);
+                throttle(publication);
+                return;
+            }
+        }
+        await(publication, nowNs);
+    }
+
+    private void await(Publication publication, long nowNs) {
+        int count = publication.count;
+        int most = settings().maxWaiting();
+        // A batch larger than the bound may still come when nothing else waits.
+        if (waiting > 0 && waiting + count > most || most == 0) {
+            shards.arrived(gate, count, waiting, nowNs);
+            gate.countRefused(count);
+            fail(publication, "more than " + most + " messages wait for the topic's limit");
+            return;
+        }
+        line.add(publication);
+        waiting += count;
+        shards.arrived(gate, count, waiting, nowNs);
+        gate.countDelayed(count);
+        if (!listed) {
+            retryAtNs = nowNs;
+            shards.list(this);
+        }
+    }
+
+    /** Lets pass what can, in the line's order; answers how many messages. */
+    int drain(long nowNs) {
+        int passed = 0;
+        expireLine(nowNs);
+        if (settings == null) {
+            retryAtNs = nowNs + RETRY_NS;
+        } else {
+            retryAtNs = nowNs;
+            Publication publication = line.peek();
+            while (publication != null && passed < AT_ONCE && passNext(publication, nowNs)) {
+                passed++;
+                publication = line.peek();
+            }
+        }
+        gate.waiting(waiting);
+        return passed;
+    }
+
+    /** One message of the line's first publication; false if it has to wait on, and then it is known until when. */
+    private boolean passNext(Publication publication, long nowNs) {
+        if (!hasRoom(1)) {
+            retryAtNs = nowNs + RETRY_NS;
+            return false;
+        }
+        boolean whole = settings.mode() == LimitMode.POLICE;
+        int tokens = whole ? publication.left() : 1;
+        if (!passes(tokens)) {
+            if (whole) {
+                line.remove();
+                waiting -= publication.left();
+                throttle(publication);
+                return true;
+            }
+            long stampNs = gate.stampNs();
+            retryAtNs = stampNs + Math.min(RETRY_NS, retryAfterNs(1));
+            return false;
+        }
+        for (int i = 0; i < tokens; i++) {
+            waiting--;
+            route(publication.messages[publication.next++], nowNs);
+        }
+        if (publication.left() == 0) {
+            line.remove();
+            accept(publication);
+        }
+        return true;
+    }
+
+    private void expireLine(long nowNs) {
+        long longestNs = settings == null ? shards.definitionWaitNs() : settings.maxDelayNs();
+        Publication expired = line.expired(nowNs - longestNs);
+        while (expired != null) {
+            waiting -= expired.left();
+            gate.countRefused(expired.left());
+            fail(
+                    expired,
+                    settings == null
+                            ? "the topic is not known here"
+                            : "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
+            expired = line.expired(nowNs - longestNs);
+        }
+    }
+
+    private boolean passes(int tokens) {
+        boolean passes = gate.admit(tokens, shards.clock());
+        if (!passes && settings.mode() == LimitMode.SHADOW) {
+            gate.countDelayed(tokens);
+            return true;
+        }
+        return passes;
+    }
+
+    /** After a refusal, for the time of that refusal: a later one might take the tokens. */
+    private long retryAfterNs(int tokens) {
+        long retryNs = gate.retryAfterNs(tokens, gate.stampNs());
+        return retryNs == TokenBucket.NEVER ? Duty.NO_DEADLINE : retryNs;
+    }
+
+    private void accept(Publication publication) {
+        Publisher publisher = publication.publisher;
+        long ticket = publication.ticket;
+        shards.recycle(publication);
+        publisher.accepted(ticket);
+    }
+
+    private void throttle(Publication publication) {
+        Publisher publisher = publication.publisher;
+        long ticket = publication.ticket;
+        int count = publication.left();
+        gate.countRefused(count);
+        long retryNs = retryAfterNs(count);
+        releaseLeft(publication);
+        shards.recycle(publication);
+        publisher.throttled(ticket, retryNs);
+    }
+
+    private void fail(Publication publication, String reason) {
+        Publisher publisher = publication.publisher;
+        long ticket = publication.ticket;
+        releaseLeft(publication);
+        shards.recycle(publication);
+        publisher.failed(ticket, reason);
+    }
+
+    private void releaseLeft(Publication publication) {
+        while (publication.left() > 0) {
+            store.release(publication.messages[publication.next++]);
+        }
+    }
+
+    private boolean flows() {
+        return !paused && !channels.isEmpty();
+    }
+
+    private boolean hasRoom(int messages) {
+        if (store.nearlyFull()) {
+            return false;
+        }
+        if (!flows()) {
+            int size = unrouted.size();
+            return settings().overflow() == Overflow.DROP_OLDEST
+                    || size == 0
+                    || size + messages <= settings().maxQueued();
+        }
+        for (int i = 0; i < channels.size(); i++) {
+            if (!channels.get(i).hasRoom(messages)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void route(int message, long nowNs) {
+        published++;
+        if (flows()) {
+            spread(message, nowNs);
+            return;
+        }
+        if (settings().overflow() == Overflow.DROP_OLDEST
+                && unrouted.size() >= settings().maxQueued()) {
+            store.release((int) unrouted.poll());
+            dropped++;
+        }
+        unrouted.add(message);
+    }
+
+    private void spread(int message, long nowNs) {
+        int count = channels.size();
+        if (count > 1) {
+            store.retain(message, count - 1);
+        }
+        for (int i = 0; i < count; i++) {
+            channels.get(i).put(message, nowNs);
+        }
+    }
+
+    private void routeWaiting(long nowNs) {
+        while (flows() && !unrouted.isEmpty()) {
+            spread((int) unrouted.poll(), nowNs);
+        }
+        roomMade();
+    }
+
+    Subscription subscribe(
+            Subscriber subscriber, String channelName, long timeoutNs, int maxChannels, long maxTimeoutNs, long nowNs) {
+        Channel channel = channel(channelName, maxChannels, nowNs);
+        return channel == null ? null : channel.join(subscriber, timeoutNs, maxTimeoutNs);
+    }
+
+    /** The channel of that name, made if need be; null if there are too many. The first one gets what waited for it. */
+    Channel channel(String channelName, int maxChannels, long nowNs) {
+        Channel known = find(channelName);
+        if (known != null || channels.size() >= maxChannels) {
+            return known;
+        }
+        Channel channel = new Channel(channelName, this, store);
+        channels.add(channel);
+        routeWaiting(nowNs);
+        return channel;
+    }
+
+    Channel find(String channelName) {
+        for (Channel channel : channels) {
+            if (channel.name().equals(channelName)) {
+                return channel;
+            }
+        }
+        return null;
+    }
+
+    void removeChannel(Channel channel, String reason) {
+        if (channels.remove(channel)) {
+            channel.close(reason);
+            roomMade();
+            shards.forgetIfDone(this);
+        }
+    }
+
+    void pause(boolean nowPaused, long nowNs) {
+        paused = nowPaused;
+        routeWaiting(nowNs);
+    }
+
+    /** Nothing is left that anybody could miss: an ephemeral topic without channels, or one that never came to be. */
+    boolean done() {
+        return channels.isEmpty() && waiting == 0 && (settings == null || name.ephemeral());
+    }
+
+    /** Lets go of everything; the publishers that wait are told why. */
+    void close(String reason) {
+        Publication publication = line.peek();
+        while (publication != null) {
+            line.remove();
+            waiting -= publication.left();
+            fail(publication, reason);
+            publication = line.peek();
+        }
+        for (Channel channel : new ArrayList<>(channels)) {
+            channels.remove(channel);
+            channel.close(reason);
+        }
+        while (!unrouted.isEmpty()) {
+            store.release((int) unrouted.poll());
+        }
+    }
+
+    void expireChannels(long nowNs) {
+        for (int i = 0; i < channels.size(); i++) {
+            channels.get(i).expire(nowNs);
+        }
+    }
+
+    long nextChannelDeadlineNs() {
+        long earliestNs = Duty.NO_DEADLINE;
+        for (int i = 0; i < channels.size(); i++) {
+            long channelNs = channels.get(i).nextDeadlineNs();
+            if (channelNs != Duty.NO_DEADLINE && (earliestNs == Duty.NO_DEADLINE || channelNs - earliestNs < 0)) {
+                earliestNs = channelNs;
+            }
+        }
+        return earliestNs;
+    }
+
+    void lookAgainAt(long deadlineNs) {
+        shards.lookAgainAt(deadlineNs);
+    }
+
+    /** A channel has given something away: what was held back may go on. */
+    void roomMade() {
+        retryNow();
+    }
+
+    /** Supply may have come. */
+    void retryNow() {
+        if (waiting > 0) {
+            retryAtNs = shards.nowNs();
+        }
+    }
+
+    long retryAtNs() {
+        return retryAtNs;
+    }
+
+    int waiting() {
+        return waiting;
+    }
+
+    TopicStats stats() {
+        List<TopicStats.ChannelStats> all = new ArrayList<>();
+        channels.forEach(channel -> all.add(channel.stats()));
+        return new TopicStats(name, settings, paused, published, waiting, unrouted.size(), dropped, all);
+    }
+}

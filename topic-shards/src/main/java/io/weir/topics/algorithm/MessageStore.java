@@ -1,0 +1,270 @@
+package io.weir.topics.algorithm;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they share it
+ * by a count of references, and the last to release it frees it.
+ *
+ * <p>Memory comes in slabs. A slab is cut into blocks of one size class, four classes to a doubling (so at most a quarter
+ * of a block is unused), and when its last message goes, it may serve another class. So nothing is allocated once there are as
+ * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good.
+ *
+ * <pre>
+ *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | body |
+ * </pre>
+ *
+ * A message is named by an {@code int}: the place of its block, in units of 32 bytes.
+ */
+public final class MessageStore {
+    public static final int FULL = -1;
+
+    private static final int UNIT = 32;
+    private static final int HEADER = 32;
+    private static final int ID = 8;
+    private static final int DUE = 16;
+    private static final int LENGTH = 24;
+    private static final int REFERENCES = 28;
+    private static final int LEAST_SLAB = 1 << 20;
+    private static final int NONE = -1;
+
+    private final int slabUnits;
+    private final int unitBits;
+    private int maxSlabs;
+    private final ByteBuffer[] slabs;
+    private final int[] classOf;
+    private final int[] used;
+    private final int[] firstFree;
+    private final int[] uncut;
+    /** Slabs of one class that have room, as a list; the neighbours of each. */
+    private final int[] before;
+
+    private final int[] after;
+    private final int[] roomy;
+    private final int[] idle;
+    private int idleSlabs;
+    private int slabsMade;
+    private long messages;
+
+    /**
+     * @param maxBytes of all slabs
+     * @param maxMessageBytes the largest body that will come
+     */
+    public MessageStore(long maxBytes, int maxMessageBytes) {
+        int slabBytes = LEAST_SLAB;
+        while (slabBytes < maxMessageBytes + HEADER) {
+            slabBytes <<= 1;
+        }
+        slabUnits = slabBytes / UNIT;
+        unitBits = Integer.numberOfTrailingZeros(slabUnits);
+        maxSlabs = (int) Math.min(maxBytes / slabBytes, Integer.MAX_VALUE >> unitBits);
+        if (maxSlabs < 1) {
+            throw new IllegalArgumentException("a store of " + maxBytes + " bytes cannot hold a slab of " + slabBytes);
+        }
+        slabs = new ByteBuffer[maxSlabs];
+        classOf = new int[maxSlabs];
+        used = new int[maxSlabs];
+        firstFree = new int[maxSlabs];
+        uncut = new int[maxSlabs];
+        before = new int[maxSlabs];
+        after = new int[maxSlabs];
+        idle = new int[maxSlabs];
+        roomy = new int[sizeClass(slabUnits) + 1];
+        Arrays.fill(roomy, NONE);
+    }
+
+    /**
+     * Copies a body in, with one reference.
+     *
+     * @param dueNs when it may be delivered first, or 0
+     * @return its name, or {@link #FULL}
+     */
+    public int put(ByteBuffer from, int at, int length, long timestampNs, long id, long dueNs) {
+        int units = (HEADER + length + UNIT - 1) / UNIT;
+        int sizeClass = sizeClass(units);
+        int slab = roomy[sizeClass];
+        if (slab == NONE) {
+            slab = openSlab(sizeClass);
+            if (slab == NONE) {
+                return FULL;
+            }
+        }
+        int unit = cut(slab, sizeClass);
+        ByteBuffer bytes = slabs[slab];
+        int base = unit * UNIT;
+        bytes.putLong(base, timestampNs);
+        bytes.putLong(base + ID, id);
+        bytes.putLong(base + DUE, dueNs);
+        bytes.putInt(base + LENGTH, length);
+        bytes.putInt(base + REFERENCES, 1);
+        bytes.put(base + HEADER, from, at, length);
+        messages++;
+        return slab << unitBits | unit;
+    }
+
+    public void retain(int message, int references) {
+        ByteBuffer bytes = slab(message);
+        int at = base(message) + REFERENCES;
+        bytes.putInt(at, bytes.getInt(at) + references);
+    }
+
+    public void release(int message) {
+        ByteBuffer bytes = slab(message);
+        int at = base(message) + REFERENCES;
+        int left = bytes.getInt(at) - 1;
+        if (left < 0) {
+            throw new IllegalStateException("message " + message + " is released more often than it was retained");
+        }
+        bytes.putInt(at, left);
+        if (left == 0) {
+            free(message);
+        }
+    }
+
+    /** The slab that holds the message; its body stands at {@link #bodyAt}. */
+    public ByteBuffer slab(int message) {
+        return slabs[message >>> unitBits];
+    }
+
+    public int bodyAt(int message) {
+        return base(message) + HEADER;
+    }
+
+    public int length(int message) {
+        return slab(message).getInt(base(message) + LENGTH);
+    }
+
+    public long timestampNs(int message) {
+        return slab(message).getLong(base(message));
+    }
+
+    public long id(int message) {
+        return slab(message).getLong(base(message) + ID);
+    }
+
+    public long dueNs(int message) {
+        return slab(message).getLong(base(message) + DUE);
+    }
+
+    public long messages() {
+        return messages;
+    }
+
+    public long bytesInUse() {
+        return (long) (slabsMade - idleSlabs) * slabUnits * UNIT;
+    }
+
+    public long bytesReserved() {
+        return (long) slabsMade * slabUnits * UNIT;
+    }
+
+    /** Seven eighths are in use: time to hold publishers back, while what they have under way still fits. */
+    public boolean nearlyFull() {
+        return slabsMade - idleSlabs > maxSlabs - (maxSlabs + 7) / 8;
+    }
+
+    private int base(int message) {
+        return (message & slabUnits - 1) * UNIT;
+    }
+
+    private int openSlab(int sizeClass) {
+        int slab;
+        if (idleSlabs > 0) {
+            slab = idle[--idleSlabs];
+        } else if (slabsMade < maxSlabs && makeSlab()) {
+            slab = slabsMade++;
+        } else {
+            return NONE;
+        }
+        classOf[slab] = sizeClass;
+        used[slab] = 0;
+        firstFree[slab] = NONE;
+        uncut[slab] = 0;
+        link(slab, sizeClass);
+        return slab;
+    }
+
+    private boolean makeSlab() {
+        try {
+            slabs[slabsMade] = ByteBuffer.allocateDirect(slabUnits * UNIT);
+            return true;
+        } catch (OutOfMemoryError e) {
+            // The process was given less than the setting says: what there is, is the bound.
+            maxSlabs = slabsMade;
+            return false;
+        }
+    }
+
+    private int cut(int slab, int sizeClass) {
+        int unit = firstFree[slab];
+        if (unit != NONE) {
+            firstFree[slab] = slabs[slab].getInt(unit * UNIT);
+        } else {
+            unit = uncut[slab];
+            uncut[slab] = unit + classUnits(sizeClass);
+        }
+        used[slab]++;
+        if (firstFree[slab] == NONE && uncut[slab] + classUnits(sizeClass) > slabUnits) {
+            unlink(slab, sizeClass);
+        }
+        return unit;
+    }
+
+    private void free(int message) {
+        int slab = message >>> unitBits;
+        int unit = message & slabUnits - 1;
+        int sizeClass = classOf[slab];
+        boolean wasFull = firstFree[slab] == NONE && uncut[slab] + classUnits(sizeClass) > slabUnits;
+        slabs[slab].putInt(unit * UNIT, firstFree[slab]);
+        firstFree[slab] = unit;
+        messages--;
+        if (--used[slab] == 0) {
+            if (!wasFull) {
+                unlink(slab, sizeClass);
+            }
+            idle[idleSlabs++] = slab;
+        } else if (wasFull) {
+            link(slab, sizeClass);
+        }
+    }
+
+    private void link(int slab, int sizeClass) {
+        int first = roomy[sizeClass];
+        before[slab] = NONE;
+        after[slab] = first;
+        if (first != NONE) {
+            before[first] = slab;
+        }
+        roomy[sizeClass] = slab;
+    }
+
+    private void unlink(int slab, int sizeClass) {
+        if (before[slab] == NONE) {
+            roomy[sizeClass] = after[slab];
+        } else {
+            after[before[slab]] = after[slab];
+        }
+        if (after[slab] != NONE) {
+            before[after[slab]] = before[slab];
+        }
+    }
+
+    /** Up to 8 units every size has its class; above, four classes to a doubling. */
+    static int sizeClass(int units) {
+        if (units <= 8) {
+            return units - 1;
+        }
+        int power = 31 - Integer.numberOfLeadingZeros(units - 1);
+        int step = 1 << power - 2;
+        return 8 + (power - 3) * 4 + (units + step - 1) / step - 5;
+    }
+
+    static int classUnits(int sizeClass) {
+        if (sizeClass < 8) {
+            return sizeClass + 1;
+        }
+        int power = (sizeClass - 8) / 4 + 3;
+        return ((sizeClass - 8) % 4 + 5) << power - 2;
+    }
+}

@@ -1,0 +1,116 @@
+package io.weir.topics;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.TopicGate;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.transport.gateway.GatewayLoop;
+import io.weir.transport.gateway.GatewaySettings;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.assertj.core.api.Assertions;
+
+/** A message path on a real socket whose gates are given supply by hand. Topics come to be when they are first used. */
+final class RunningBroker implements AutoCloseable {
+    private static final long LEASE_NS = TimeUnit.HOURS.toNanos(1);
+
+    private final Holder holder = new Holder(new BrokerId("a"), 1);
+    private final GatewayLoop loop;
+    private final Gates gates;
+    private final MessagePath path;
+
+    RunningBroker(GatewaySettings gateway, TopicSettings topics) throws IOException {
+        loop = new GatewayLoop(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), gateway, System::nanoTime);
+        Lease lease = new Lease(LEASE_NS);
+        lease.renewed(System.nanoTime());
+        gates = new Gates(holder, lease, 0, loop::wakeUp);
+        MessagePath[] self = new MessagePath[1];
+        path = MessagePath.start(
+                loop,
+                gateway,
+                PathSettings.defaults(),
+                gates,
+                topic -> self[0].define(topic, topics),
+                System::nanoTime);
+        self[0] = path;
+    }
+
+    static RunningBroker start() throws IOException {
+        return new RunningBroker(GatewaySettings.defaults(), TopicSettings.defaults());
+    }
+
+    RunningBroker supply(String topic, double rate, double burst) {
+        Limit limit = Limit.of(rate, burst);
+        Share share = new Share(limit.rateMicros(), limit.burstMicros());
+        await(gates.add(
+                holder, Map.of(new TopicName(topic), Holding.of(share, 0).full())));
+        return this;
+    }
+
+    InetSocketAddress address() {
+        return loop.address();
+    }
+
+    int port() {
+        return loop.address().getPort();
+    }
+
+    long threadId() {
+        return loop.threadId();
+    }
+
+    MessagePath path() {
+        return path;
+    }
+
+    TopicGate gate(String topic) {
+        return gates.all().stream()
+                .filter(gate -> gate.topic().value().equals(topic))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no gate of " + topic));
+    }
+
+    TopicStats stats(String topic) {
+        return await(path.stats()).stream()
+                .filter(stats -> stats.topic().value().equals(topic))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no topic " + topic));
+    }
+
+    TopicStats.ChannelStats channel(String topic, String channel) {
+        return stats(topic).channels().stream()
+                .filter(stats -> stats.name().equals(channel))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no channel " + channel));
+    }
+
+    static <T> T await(CompletionStage<T> stage) {
+        return stage.toCompletableFuture().orTimeout(10, TimeUnit.SECONDS).join();
+    }
+
+    static void await(String what, BooleanSupplier condition) {
+        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - untilNs > 0) {
+                Assertions.fail("waited in vain until " + what);
+            }
+            Thread.onSpinWait();
+            Thread.yield();
+        }
+    }
+
+    @Override
+    public void close() {
+        path.close();
+    }
+}

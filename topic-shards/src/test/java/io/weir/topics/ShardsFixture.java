@@ -1,0 +1,171 @@
+package io.weir.topics;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.Subscriber;
+import io.weir.transport.gateway.Subscription;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** The shards of a broker without sockets and with a clock that the test turns. */
+final class ShardsFixture {
+    static final TopicName TOPIC = new TopicName("orders");
+    static final long SECOND_NS = TimeUnit.SECONDS.toNanos(1);
+    static final long TIMEOUT_NS = 60 * SECOND_NS;
+
+    /** A publisher that remembers its outcomes by ticket. */
+    static final class Outcomes implements Publisher {
+        final List<String> said = new ArrayList<>();
+
+        @Override
+        public void accepted(long ticket) {
+            said.add(ticket + " accepted");
+        }
+
+        @Override
+        public void throttled(long ticket, long retryAfterNs) {
+            said.add(ticket + " throttled " + retryAfterNs);
+        }
+
+        @Override
+        public void failed(long ticket, String reason) {
+            said.add(ticket + " failed: " + reason);
+        }
+    }
+
+    /** A delivery as a consumer saw it. */
+    record Delivery(long id, int attempts, String body) {}
+
+    /** A consumer that remembers, and has as much room as the test says. */
+    static final class Reader implements Subscriber {
+        final List<Delivery> got = new ArrayList<>();
+        int room = Integer.MAX_VALUE;
+        String gone;
+        Subscription subscription;
+
+        @Override
+        public boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
+            if (room == 0) {
+                return false;
+            }
+            room--;
+            byte[] bytes = new byte[bodyLength];
+            body.get(bodyAt, bytes);
+            got.add(new Delivery(id, attempts, new String(bytes, StandardCharsets.UTF_8)));
+            return true;
+        }
+
+        @Override
+        public void gone(String reason) {
+            gone = reason;
+        }
+
+        List<String> bodies() {
+            return got.stream().map(Delivery::body).toList();
+        }
+
+        Delivery last() {
+            return got.get(got.size() - 1);
+        }
+    }
+
+    final Holder holder = new Holder(new BrokerId("a"), 1);
+    final Lease lease = new Lease(3_600 * SECOND_NS);
+    final Gates gates = new Gates(holder, lease, 0, () -> {});
+    final List<TopicName> wanted = new ArrayList<>();
+    final Outcomes outcomes = new Outcomes();
+    final Shards shards;
+    long nowNs = 1_000;
+    private long ticket;
+
+    ShardsFixture() {
+        this(PathSettings.defaults());
+    }
+
+    ShardsFixture(PathSettings settings) {
+        shards = new Shards(settings, 1 << 20, gates, wanted::add, 1, () -> nowNs, () -> 5_000);
+        lease.renewed(nowNs);
+    }
+
+    ShardsFixture topic(TopicSettings settings) {
+        shards.define(TOPIC, settings);
+        return this;
+    }
+
+    ShardsFixture supply(double rate, double burst) {
+        Limit limit = Limit.of(rate, burst);
+        Share share = new Share(limit.rateMicros(), limit.burstMicros());
+        gates.add(holder, Map.of(TOPIC, Holding.of(share, 0).full()));
+        work();
+        return this;
+    }
+
+    void work() {
+        shards.doWork(nowNs);
+    }
+
+    void pass(long ns) {
+        nowNs += ns;
+        work();
+    }
+
+    long publish(String body) {
+        return publish(TOPIC, body, 0);
+    }
+
+    long publish(TopicName topic, String body, long deferNs) {
+        byte[] name = topic.value().getBytes(StandardCharsets.US_ASCII);
+        byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer in =
+                ByteBuffer.allocate(name.length + bytes.length).put(name).put(bytes);
+        shards.publish(outcomes, ++ticket, in, 0, name.length, name.length, bytes.length, deferNs, nowNs);
+        return ticket;
+    }
+
+    long publishBatch(String... bodies) {
+        byte[] name = TOPIC.value().getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer in = ByteBuffer.allocate(10_000).put(name);
+        for (String body : bodies) {
+            byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+            in.putInt(bytes.length).put(bytes);
+        }
+        shards.publishBatch(outcomes, ++ticket, in, 0, name.length, name.length, bodies.length, nowNs);
+        return ticket;
+    }
+
+    Reader reader(String channel, int ready) {
+        return reader(TOPIC, channel, ready);
+    }
+
+    Reader reader(TopicName topic, String channel, int ready) {
+        Reader reader = new Reader();
+        reader.subscription = shards.subscribe(reader, topic.value(), channel, TIMEOUT_NS, nowNs);
+        reader.subscription.ready(ready, nowNs);
+        return reader;
+    }
+
+    TopicStats stats() {
+        return shards.stats().stream()
+                .filter(stats -> stats.topic().equals(TOPIC))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    TopicStats.ChannelStats channel(String name) {
+        return stats().channels().stream()
+                .filter(channel -> channel.name().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+}

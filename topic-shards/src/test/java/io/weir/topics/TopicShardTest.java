@@ -1,0 +1,230 @@
+package io.weir.topics;
+
+import static io.weir.topics.ShardsFixture.SECOND_NS;
+import static io.weir.topics.ShardsFixture.TOPIC;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.ShardsFixture.Reader;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class TopicShardTest {
+    private static final TopicSettings SHAPED = TopicSettings.defaults();
+
+    @Test
+    void shouldDelayTheAnswerUntilTheTokenIsThere() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 2);
+        Reader reader = broker.reader("work", 100);
+        for (int i = 0; i < 4; i++) {
+            broker.publish("m" + i);
+        }
+        broker.work();
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted");
+        broker.pass(SECOND_NS / 10 - 1);
+        assertThat(broker.outcomes.said).hasSize(2);
+        broker.pass(1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted", "3 accepted");
+        broker.pass(SECOND_NS / 10);
+        assertThat(reader.bodies()).containsExactly("m0", "m1", "m2", "m3");
+        assertThat(gate(broker).delayed()).isEqualTo(2);
+        assertThat(gate(broker).admitted()).isEqualTo(4);
+    }
+
+    @Test
+    void shouldAskToBeWokenWhenTheNextTokenComes() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1);
+        broker.publish("m0");
+        broker.publish("m1");
+        broker.work();
+        assertThat(broker.shards.nextDeadlineNs()).isEqualTo(broker.nowNs + TimeUnit.MILLISECONDS.toNanos(1));
+    }
+
+    @Test
+    void shouldFailAPublicationThatWaitedTooLong() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(SHAPED.withMaxDelayNs(SECOND_NS)).supply(0.1, 1);
+        broker.publish("m0");
+        broker.publish("m1");
+        broker.pass(SECOND_NS - 1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.pass(broker.shards.nextDeadlineNs() - broker.nowNs);
+        assertThat(broker.outcomes.said)
+                .containsExactly("1 accepted", "2 failed: it waited longer than the topic's 1000 ms");
+        assertThat(broker.shards.store().messages()).isEqualTo(1);
+        assertThat(gate(broker).refused()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldFailAPublicationWhenTheLineIsFull() {
+        TopicSettings narrow = new TopicSettings(LimitMode.SHAPE, 30 * SECOND_NS, 2, 100, Overflow.HOLD_BACK);
+        ShardsFixture broker = new ShardsFixture().topic(narrow).supply(0.1, 1);
+        for (int i = 0; i < 4; i++) {
+            broker.publish("m" + i);
+        }
+        assertThat(broker.outcomes.said)
+                .containsExactly("1 accepted", "4 failed: more than 2 messages wait for the topic's limit");
+        assertThat(broker.stats().waiting()).isEqualTo(2);
+    }
+
+    @Test
+    void shouldRefuseAtOnceAndSayWhenToComeAgainWhenItPolices() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(SHAPED.with(LimitMode.POLICE)).supply(10, 2);
+        broker.publish("m0");
+        broker.publishBatch("a", "b");
+        broker.publish("m1");
+        broker.publishBatch("a", "b", "c");
+        broker.publish("m2");
+        assertThat(broker.outcomes.said)
+                .containsExactly(
+                        "1 accepted",
+                        "2 throttled " + SECOND_NS / 10,
+                        "3 accepted",
+                        "4 throttled " + Long.MAX_VALUE,
+                        "5 throttled " + SECOND_NS / 10);
+        assertThat(gate(broker).refused()).isEqualTo(6);
+        assertThat(broker.shards.store().messages()).isEqualTo(2);
+        broker.pass(SECOND_NS / 10);
+        broker.publish("m3");
+        assertThat(broker.outcomes.said).endsWith("6 accepted");
+    }
+
+    @Test
+    void shouldLetEverythingPassAndCountWhenItOnlyShadows() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(SHAPED.with(LimitMode.SHADOW)).supply(10, 2);
+        for (int i = 0; i < 5; i++) {
+            broker.publish("m" + i);
+        }
+        assertThat(broker.outcomes.said).hasSize(5).allMatch(said -> said.endsWith("accepted"));
+        assertThat(gate(broker).admitted()).isEqualTo(2);
+        assertThat(gate(broker).delayed()).isEqualTo(3);
+    }
+
+    @Test
+    void shouldPassABatchLargerThanTheBurstInPartsAndAnswerAfterTheLast() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 2);
+        Reader reader = broker.reader("work", 100);
+        broker.publishBatch("a", "b", "c", "d");
+        broker.publish("next");
+        broker.work();
+        assertThat(reader.bodies()).containsExactly("a", "b");
+        broker.pass(SECOND_NS / 10);
+        assertThat(reader.bodies()).containsExactly("a", "b", "c");
+        assertThat(broker.outcomes.said).isEmpty();
+        broker.pass(SECOND_NS / 10);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.pass(SECOND_NS / 10);
+        assertThat(reader.bodies()).containsExactly("a", "b", "c", "d", "next");
+        assertThat(gate(broker).admitted()).isEqualTo(5);
+    }
+
+    @Test
+    void shouldHoldEverythingWhileTheLeaseIsOut() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1_000);
+        broker.nowNs += 3_600 * SECOND_NS;
+        broker.publish("m");
+        broker.work();
+        assertThat(broker.outcomes.said).isEmpty();
+        broker.lease.renewed(broker.nowNs);
+        broker.pass(TimeUnit.MILLISECONDS.toNanos(10));
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+    }
+
+    @Test
+    void shouldGoOnAtOnceWhenSupplyComes() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED);
+        broker.publish("m");
+        broker.work();
+        assertThat(broker.outcomes.said).isEmpty();
+        broker.supply(1, 1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+    }
+
+    @Test
+    void shouldWaitForTheDefinitionOfATopicItDoesNotKnow() {
+        ShardsFixture broker = new ShardsFixture().supply(10, 10);
+        broker.publish("m0");
+        broker.publish("m1");
+        broker.work();
+        assertThat(broker.wanted).containsExactly(TOPIC);
+        assertThat(broker.outcomes.said).isEmpty();
+        broker.topic(SHAPED);
+        broker.work();
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted");
+    }
+
+    @Test
+    void shouldAskAgainForADefinitionThatDoesNotCome() {
+        ShardsFixture broker = new ShardsFixture();
+        broker.publish("m0");
+        broker.pass(SECOND_NS);
+        broker.publish("m1");
+        assertThat(broker.wanted).containsExactly(TOPIC, TOPIC);
+        broker.pass(PathSettings.defaults().definitionWaitNs());
+        assertThat(broker.outcomes.said)
+                .containsExactly("1 failed: the topic is not known here", "2 failed: the topic is not known here");
+        assertThat(broker.shards.stats()).isEmpty();
+    }
+
+    @Test
+    void shouldTellThoseWhoWaitWhenATopicIsRefused() {
+        ShardsFixture broker = new ShardsFixture();
+        broker.publish("m0");
+        Reader reader = broker.reader("work", 1);
+        broker.shards.remove(TOPIC, "no such topic");
+        assertThat(broker.outcomes.said).containsExactly("1 failed: no such topic");
+        assertThat(reader.gone).isEqualTo("no such topic");
+        assertThat(broker.shards.store().messages()).isZero();
+        broker.work();
+        assertThat(broker.shards.nextDeadlineNs()).isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void shouldRefuseTopicsAndChannelsBeyondTheirBounds() {
+        PathSettings narrow = new PathSettings(1, 1, 8 << 20, SECOND_NS, SECOND_NS);
+        ShardsFixture broker = new ShardsFixture(narrow).topic(SHAPED).supply(10, 10);
+        broker.publish(new TopicName("other"), "m", 0);
+        assertThat(broker.outcomes.said).containsExactly("1 failed: this broker has no room for another topic");
+        broker.reader("one", 1);
+        assertThat(broker.shards.subscribe(new Reader(), "orders", "two", SECOND_NS, broker.nowNs))
+                .isNull();
+    }
+
+    @Test
+    void shouldHoldBackAndThenRefuseWhenTheStoreIsFull() {
+        PathSettings narrow = new PathSettings(10, 10, 16 << 20, SECOND_NS, 60 * SECOND_NS);
+        ShardsFixture broker = new ShardsFixture(narrow).topic(SHAPED).supply(1_000_000, 1_000_000);
+        Reader reader = broker.reader("work", 0);
+        String large = "x".repeat(1 << 19);
+        for (int i = 0; i < 40; i++) {
+            broker.publish(large);
+        }
+        long accepted = count(broker, "accepted");
+        long refused = count(broker, "failed: this broker's memory for messages is full");
+        assertThat(accepted).isPositive();
+        assertThat(refused).isPositive();
+        int waiting = broker.stats().waiting();
+        assertThat(accepted + refused + waiting).isEqualTo(40);
+        assertThat(waiting).isPositive();
+        reader.subscription.ready(1_000, broker.nowNs);
+        while (!reader.got.isEmpty()) {
+            reader.subscription.finish(reader.got.remove(0).id(), broker.nowNs);
+            broker.pass(TimeUnit.MILLISECONDS.toNanos(10));
+        }
+        assertThat(count(broker, "accepted")).isEqualTo(accepted + waiting);
+        assertThat(broker.shards.store().messages()).isZero();
+    }
+
+    private static long count(ShardsFixture broker, String ending) {
+        return broker.outcomes.said.stream()
+                .filter(said -> said.endsWith(ending))
+                .count();
+    }
+
+    private static TopicGate gate(ShardsFixture broker) {
+        return broker.gates.gate(TOPIC, broker.nowNs);
+    }
+}

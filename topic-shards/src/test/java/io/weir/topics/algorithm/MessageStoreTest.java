@@ -1,0 +1,115 @@
+package io.weir.topics.algorithm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class MessageStoreTest {
+    private static final int MEGABYTE = 1 << 20;
+
+    @Test
+    void shouldKeepWhatItIsGivenUntilTheLastReferenceGoes() {
+        MessageStore store = new MessageStore(4 * MEGABYTE, 1000);
+        int message = store.put(ByteBuffer.wrap(new byte[] {9, 1, 2, 3, 9}), 1, 3, 11, 22, 33);
+        store.retain(message, 1);
+        store.release(message);
+        assertThat(store.timestampNs(message)).isEqualTo(11);
+        assertThat(store.id(message)).isEqualTo(22);
+        assertThat(store.dueNs(message)).isEqualTo(33);
+        assertThat(store.length(message)).isEqualTo(3);
+        byte[] body = new byte[3];
+        store.slab(message).get(store.bodyAt(message), body);
+        assertThat(body).containsExactly(1, 2, 3);
+        store.release(message);
+        assertThat(store.messages()).isZero();
+        assertThatThrownBy(() -> store.release(message)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void shouldWasteAtMostAQuarterOfABlock() {
+        for (int units = 1; units <= 100_000; units++) {
+            int given = MessageStore.classUnits(MessageStore.sizeClass(units));
+            assertThat(given).isGreaterThanOrEqualTo(units);
+            assertThat(given - units).isLessThanOrEqualTo(given / 4);
+        }
+    }
+
+    @Test
+    void shouldHoldAMillionMessagesOfAHundredBytesInLessThan200Megabytes() {
+        MessageStore store = new MessageStore(300L * MEGABYTE, MEGABYTE);
+        ByteBuffer body = ByteBuffer.allocate(100);
+        for (int i = 0; i < 1_000_000; i++) {
+            assertThat(store.put(body, 0, 100, 0, i, 0)).isNotEqualTo(MessageStore.FULL);
+        }
+        assertThat(store.bytesReserved()).isLessThan(200L * MEGABYTE);
+    }
+
+    @Test
+    void shouldLetASlabServeAnotherSizeOnceItIsEmpty() {
+        MessageStore store = new MessageStore(2 * MEGABYTE, 1000);
+        ByteBuffer body = ByteBuffer.allocate(1000);
+        List<Integer> small = new ArrayList<>();
+        int message = store.put(body, 0, 10, 0, 0, 0);
+        while (message != MessageStore.FULL) {
+            small.add(message);
+            message = store.put(body, 0, 10, 0, 0, 0);
+        }
+        assertThat(store.nearlyFull()).isTrue();
+        assertThat(store.put(body, 0, 1000, 0, 0, 0)).isEqualTo(MessageStore.FULL);
+        small.forEach(store::release);
+        assertThat(store.bytesInUse()).isZero();
+        assertThat(store.nearlyFull()).isFalse();
+        assertThat(store.put(body, 0, 1000, 0, 0, 0)).isNotEqualTo(MessageStore.FULL);
+        assertThat(store.bytesReserved()).isEqualTo(2 * MEGABYTE);
+    }
+
+    /** Against a list that remembers: no two messages share a byte, whatever the order of coming and going. */
+    @Test
+    void shouldKeepMessagesApartUnderRandomLoad() {
+        long seed = 3;
+        Random random = new Random(seed);
+        MessageStore store = new MessageStore(8 * MEGABYTE, 50_000);
+        record Kept(int message, int length, byte fill) {}
+        List<Kept> kept = new ArrayList<>();
+        ByteBuffer body = ByteBuffer.allocate(50_000);
+        int full = 0;
+        for (int step = 0; step < 60_000; step++) {
+            boolean filling = step / 10_000 % 2 == 0;
+            if (kept.isEmpty() || random.nextInt(10) < (filling ? 7 : 3)) {
+                int length = 1 + random.nextInt(random.nextInt(20) == 0 ? 50_000 : 300);
+                byte fill = (byte) step;
+                for (int i = 0; i < length; i++) {
+                    body.put(i, fill);
+                }
+                int message = store.put(body, 0, length, step, step, 0);
+                if (message == MessageStore.FULL) {
+                    full++;
+                } else {
+                    kept.add(new Kept(message, length, fill));
+                }
+            } else {
+                Kept gone = kept.remove(random.nextInt(kept.size()));
+                assertThat(store.length(gone.message))
+                        .as("seed %d, step %d", seed, step)
+                        .isEqualTo(gone.length);
+                for (int i = 0; i < gone.length; i += 7) {
+                    if (store.slab(gone.message).get(store.bodyAt(gone.message) + i) != gone.fill) {
+                        assertThat(i)
+                                .as("seed %d, step %d: overwritten", seed, step)
+                                .isNegative();
+                    }
+                }
+                store.release(gone.message);
+            }
+        }
+        assertThat(full).isPositive();
+        kept.forEach(message -> store.release(message.message));
+        assertThat(store.messages()).isZero();
+        assertThat(store.bytesInUse()).isZero();
+    }
+}

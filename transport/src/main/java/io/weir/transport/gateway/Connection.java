@@ -1,0 +1,580 @@
+package io.weir.transport.gateway;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One client. Commands are carried out in order, and answers come in order.
+ *
+ * <p>A publication that waits for its token leaves its answer open. Until it comes, commands that have no answer (FIN, RDY,
+ * REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes on one connection keeps
+ * acknowledging; at the first command that wants an answer the connection is not read any further. So a throttled topic
+ * holds back the others that are published on the same connection.
+ *
+ * <p>What is to be sent waits in one bounded buffer, of which the last bytes are kept for answers. A message that finds no
+ * room is not taken, and the channel keeps it; when there is no room for answers, no command is read. A client that takes
+ * nothing for too long is closed.
+ *
+ * <p>Nothing here closes the socket in the midst of something: it is put down for the loop to close at the end of its turn.
+ */
+final class Connection implements Publisher, Subscriber {
+    private static final byte[] MAGIC = "  V2".getBytes(StandardCharsets.US_ASCII);
+    private static final int FOR_ANSWERS = 1024;
+    /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
+    private static final int BUSY_BYTES = 128 * 1024;
+
+    private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
+    private static final long NO_TICKET = 0;
+
+    private enum State {
+        /** Nothing came yet but perhaps a part of the magic. */
+        NEW,
+        OPEN,
+        /** An error was answered; what still comes is thrown away until the client closes, so that it can read the error. */
+        LINGERING,
+        CLOSED
+    }
+
+    private final GatewayLoop loop;
+    private final GatewaySettings settings;
+    private final MessagePort port;
+    private final SocketChannel channel;
+    private final SelectionKey key;
+    private final CommandDecoder decoder;
+    private int interest = SelectionKey.OP_READ;
+    private State state = State.NEW;
+
+    private ByteBuffer in;
+    private int inStart;
+    private ByteBuffer out;
+    private boolean buffersUsed;
+
+    private Subscription subscription;
+    private boolean subscribed;
+    private boolean closeWait;
+    private boolean identified;
+    private long heartbeatNs;
+    private long messageTimeoutNs;
+
+    /** The verb of the publication whose answer is open. */
+    private Verb publishing;
+
+    private boolean executing;
+    /** The next command wants an answer and has to wait for the one before. */
+    private boolean heldBack;
+
+    private boolean wantsRoom;
+    private long lastReadNs;
+    private long lastHeartbeatNs;
+    private long lastWriteNs;
+    private long lingerUntilNs;
+    /** Where the loop has put it: in the list of those to be flushed, and among all connections. */
+    boolean dirty;
+
+    boolean resuming;
+    int index;
+
+    Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long nowNs) {
+        this.loop = loop;
+        this.settings = loop.settings();
+        this.port = loop.port();
+        this.channel = channel;
+        this.key = key;
+        decoder = new CommandDecoder(settings.maxMessageBytes(), settings.maxBodyBytes());
+        in = loop.takeBuffer();
+        out = loop.takeBuffer();
+        heartbeatNs = settings.heartbeatNs();
+        messageTimeoutNs = settings.messageTimeoutNs();
+        lastReadNs = nowNs;
+        lastHeartbeatNs = nowNs;
+        lastWriteNs = nowNs;
+    }
+
+    boolean consumes() {
+        return subscribed;
+    }
+
+    void read(long nowNs) {
+        int count;
+        try {
+            if (state == State.LINGERING) {
+                in.clear();
+                inStart = 0;
+            }
+            count = channel.read(in);
+        } catch (IOException e) {
+            count = -1;
+        }
+        if (count < 0) {
+            loop.closeLater(this);
+            return;
+        }
+        lastReadNs = nowNs;
+        buffersUsed = true;
+        if (state != State.LINGERING && state != State.CLOSED) {
+            boolean full = !in.hasRemaining();
+            process(nowNs);
+            if (full && in.capacity() < BUSY_BYTES && state == State.OPEN) {
+                growIn(in.capacity() * 2);
+            }
+        }
+    }
+
+    /** Carries out the commands that are there, as far as it may. */
+    void process(long nowNs) {
+        executing = true;
+        heldBack = false;
+        int wanted = 0;
+        boolean room = true;
+        if (state == State.NEW && !magic()) {
+            executing = false;
+            return;
+        }
+        while (state == State.OPEN && (room = roomForAnswers(nowNs))) {
+            int taken = decoder.decode(in, inStart, in.position());
+            if (taken == CommandDecoder.MORE) {
+                wanted = decoder.wantedBytes();
+                break;
+            }
+            if (taken == CommandDecoder.BAD) {
+                fail(decoder.error());
+                break;
+            }
+            if (publishing != null && decoder.verb().answered) {
+                heldBack = true;
+                break;
+            }
+            inStart += taken;
+            execute(nowNs);
+        }
+        executing = false;
+        if (state == State.OPEN) {
+            heldBack |= !room;
+            compactIn();
+            if (wanted > in.capacity() && !in.hasRemaining()) {
+                // Twice as much at a time and only when it is full: a length that was only claimed costs nothing.
+                growIn(Math.min(wanted, in.capacity() * 2));
+            }
+        }
+        updateInterest();
+    }
+
+    private boolean magic() {
+        int there = Math.min(in.position(), MAGIC.length);
+        for (int i = 0; i < there; i++) {
+            if (in.get(i) != MAGIC[i]) {
+                fail("E_BAD_PROTOCOL");
+                return false;
+            }
+        }
+        if (there == MAGIC.length) {
+            inStart = MAGIC.length;
+            state = State.OPEN;
+        }
+        return there == MAGIC.length;
+    }
+
+    private void execute(long nowNs) {
+        Verb verb = decoder.verb();
+        switch (verb) {
+            case PUB -> publish(verb, 0, nowNs);
+            case DPUB -> onDeferredPublish(nowNs);
+            case MPUB -> onBatch(nowNs);
+            case FIN -> onFinish(nowNs);
+            case RDY -> onReady(nowNs);
+            case REQ -> onRequeue(nowNs);
+            case TOUCH -> onTouch(nowNs);
+            case SUB -> onSubscribe(nowNs);
+            case IDENTIFY -> onIdentify();
+            case CLS -> onClose(nowNs);
+            case AUTH -> fail("E_AUTH_DISABLED AUTH is not enabled");
+            case NOP -> {
+                // It came, and that is what it is for: see lastReadNs.
+            }
+        }
+    }
+
+    private void publish(Verb verb, long deferNs, long nowNs) {
+        publishing = verb;
+        port.publish(
+                this,
+                NO_TICKET,
+                in,
+                decoder.parameterAt(0),
+                decoder.parameterLength(0),
+                decoder.bodyAt(),
+                decoder.bodyLength(),
+                deferNs,
+                nowNs);
+    }
+
+    private void onDeferredPublish(long nowNs) {
+        long mostMs = TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs());
+        if (decoder.number() > mostMs) {
+            fail("E_INVALID DPUB timeout " + decoder.number() + " out of range 0-" + mostMs);
+            return;
+        }
+        publish(Verb.DPUB, TimeUnit.MILLISECONDS.toNanos(decoder.number()), nowNs);
+    }
+
+    private void onBatch(long nowNs) {
+        publishing = Verb.MPUB;
+        port.publishBatch(
+                this,
+                NO_TICKET,
+                in,
+                decoder.parameterAt(0),
+                decoder.parameterLength(0),
+                decoder.bodyAt(),
+                decoder.messages(),
+                nowNs);
+    }
+
+    private void onIdentify() {
+        if (identified || subscribed) {
+            fail("E_INVALID cannot IDENTIFY in current state");
+            return;
+        }
+        byte[] body = new byte[decoder.bodyLength()];
+        in.get(decoder.bodyAt(), body);
+        try {
+            Identity identity = Identity.parse(body, settings);
+            identified = true;
+            heartbeatNs = identity.heartbeatNs();
+            messageTimeoutNs = identity.messageTimeoutNs();
+            answer(
+                    identity.negotiates()
+                            ? identity.answer(settings, GatewayLoop.VERSION).getBytes(StandardCharsets.UTF_8)
+                            : Frames.OK);
+        } catch (Identity.Refused e) {
+            fail("E_BAD_BODY " + e.getMessage());
+        }
+    }
+
+    private void onSubscribe(long nowNs) {
+        if (subscribed) {
+            fail("E_INVALID cannot SUB in current state");
+            return;
+        }
+        if (heartbeatNs == 0) {
+            fail("E_INVALID cannot SUB with heartbeats disabled");
+            return;
+        }
+        subscribed = true;
+        subscription =
+                port.subscribe(this, decoder.parameter(in, 0), decoder.parameter(in, 1), messageTimeoutNs, nowNs);
+        if (subscription == null) {
+            fail("E_BAD_CHANNEL SUB this broker has no room for another topic or channel");
+            return;
+        }
+        answer(Frames.OK);
+    }
+
+    private void onReady(long nowNs) {
+        if (!subscribed) {
+            fail("E_INVALID cannot RDY in current state");
+        } else if (decoder.number() > settings.maxReady()) {
+            fail("E_INVALID RDY count " + decoder.number() + " out of range 0-" + settings.maxReady());
+        } else if (!closeWait && subscription != null) {
+            subscription.ready((int) decoder.number(), nowNs);
+        }
+    }
+
+    private void onFinish(long nowNs) {
+        if (!subscribed) {
+            fail("E_INVALID cannot FIN in current state");
+        } else if (subscription == null || !subscription.finish(decoder.id(), nowNs)) {
+            complain("E_FIN_FAILED FIN failed: message is not in flight here");
+        }
+    }
+
+    private void onRequeue(long nowNs) {
+        if (!subscribed) {
+            fail("E_INVALID cannot REQ in current state");
+            return;
+        }
+        long delayNs = decoder.number() > TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs())
+                ? settings.maxDelayNs()
+                : TimeUnit.MILLISECONDS.toNanos(decoder.number());
+        if (subscription == null || !subscription.requeue(decoder.id(), delayNs, nowNs)) {
+            complain("E_REQ_FAILED REQ failed: message is not in flight here");
+        }
+    }
+
+    private void onTouch(long nowNs) {
+        if (!subscribed) {
+            fail("E_INVALID cannot TOUCH in current state");
+        } else if (subscription == null || !subscription.touch(decoder.id(), nowNs)) {
+            complain("E_TOUCH_FAILED TOUCH failed: message is not in flight here");
+        }
+    }
+
+    private void onClose(long nowNs) {
+        if (!subscribed) {
+            fail("E_INVALID cannot CLS in current state");
+            return;
+        }
+        closeWait = true;
+        if (subscription != null) {
+            subscription.ready(0, nowNs);
+        }
+        answer(Frames.CLOSE_WAIT);
+    }
+
+    @Override
+    public void accepted(long ticket) {
+        if (published()) {
+            answer(Frames.OK);
+        }
+    }
+
+    @Override
+    public void throttled(long ticket, long retryAfterNs) {
+        Verb verb = publishing;
+        if (published()) {
+            String when = retryAfterNs == Duty.NO_DEADLINE
+                    ? "more at once than its burst, or it has no supply here now"
+                    : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms";
+            complain("E_" + verb + "_FAILED " + verb + " refused: topic is over its limit, " + when);
+        }
+    }
+
+    @Override
+    public void failed(long ticket, String reason) {
+        Verb verb = publishing;
+        if (published()) {
+            fail("E_" + verb + "_FAILED " + verb + " failed: " + reason);
+        }
+    }
+
+    private boolean published() {
+        publishing = null;
+        if (state != State.OPEN) {
+            return false;
+        }
+        if (!executing) {
+            loop.resume(this);
+        }
+        return true;
+    }
+
+    @Override
+    public boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
+        int size = Frames.MESSAGE_OVERHEAD + bodyLength;
+        if (state != State.OPEN || !roomFor(size + FOR_ANSWERS)) {
+            wantsRoom = true;
+            return false;
+        }
+        Frames.putMessage(out, timestampNs, attempts, id, body, bodyAt, bodyLength);
+        loop.flushLater(this);
+        return true;
+    }
+
+    @Override
+    public void gone(String reason) {
+        subscription = null;
+        linger();
+    }
+
+    private void answer(byte[] payload) {
+        Frames.put(out, Frames.RESPONSE, payload);
+        loop.flushLater(this);
+    }
+
+    /** An error after which the connection goes on. */
+    private void complain(String error) {
+        Frames.put(out, Frames.ERROR, error.getBytes(StandardCharsets.US_ASCII));
+        loop.flushLater(this);
+    }
+
+    /** An error that ends the connection. */
+    private void fail(String error) {
+        complain(error);
+        linger();
+    }
+
+    private void linger() {
+        if (state != State.CLOSED) {
+            state = State.LINGERING;
+            heldBack = false;
+            lingerUntilNs = loop.nowNs() + LINGER_NS;
+            loop.flushLater(this);
+            updateInterest();
+        }
+    }
+
+    private boolean roomForAnswers(long nowNs) {
+        if (out.remaining() >= FOR_ANSWERS) {
+            return true;
+        }
+        flush(nowNs);
+        return out.remaining() >= FOR_ANSWERS;
+    }
+
+    private boolean roomFor(int bytes) {
+        if (out.remaining() >= bytes) {
+            return true;
+        }
+        flush(loop.nowNs());
+        if (out.remaining() >= bytes) {
+            return true;
+        }
+        int pending = out.position();
+        boolean mayGrow = pending == 0 || pending + bytes <= BUSY_BYTES;
+        if (mayGrow && state != State.CLOSED) {
+            int capacity = Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2));
+            out = moved(out, 0, capacity);
+        }
+        return mayGrow;
+    }
+
+    /** Sends what it can. */
+    private void flush(long nowNs) {
+        if (out.position() > 0) {
+            buffersUsed = true;
+            out.flip();
+            try {
+                if (channel.write(out) > 0) {
+                    lastWriteNs = nowNs;
+                }
+            } catch (IOException e) {
+                loop.closeLater(this);
+                out.position(out.limit());
+            }
+            out.compact();
+        }
+        if (out.position() == 0) {
+            // What follows was never late: a stall is counted from here.
+            lastWriteNs = nowNs;
+            if (state == State.LINGERING) {
+                shutdownOutput();
+            }
+        }
+    }
+
+    /** At the end of a turn, and when the socket takes more: sends, and lets go on what waited for room. */
+    void send(long nowNs) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        flush(nowNs);
+        if (out.remaining() > out.capacity() / 2) {
+            if (wantsRoom && subscription != null) {
+                wantsRoom = false;
+                subscription.writable(nowNs);
+            }
+            if (heldBack && publishing == null) {
+                loop.resume(this);
+            }
+        }
+        updateInterest();
+    }
+
+    private void shutdownOutput() {
+        try {
+            channel.shutdownOutput();
+        } catch (IOException e) {
+            loop.closeLater(this);
+        }
+    }
+
+    private void updateInterest() {
+        if (state == State.CLOSED || !key.isValid()) {
+            return;
+        }
+        int wanted = (heldBack ? 0 : SelectionKey.OP_READ) | (out.position() > 0 ? SelectionKey.OP_WRITE : 0);
+        if (wanted != interest) {
+            interest = wanted;
+            key.interestOps(wanted);
+        }
+    }
+
+    /** Now and then: the heartbeat, and whether the client is still there. */
+    void keepHouse(long nowNs) {
+        boolean reads = (interest & SelectionKey.OP_READ) != 0;
+        if (!reads) {
+            lastReadNs = nowNs;
+        }
+        boolean silent = heartbeatNs > 0 && nowNs - lastReadNs > 2 * heartbeatNs + heartbeatNs / 4;
+        boolean stalled = out.position() > 0 && nowNs - lastWriteNs > settings.stallNs();
+        boolean lingered = state == State.LINGERING && nowNs - lingerUntilNs > 0;
+        if (silent || stalled || lingered) {
+            loop.closeLater(this);
+            return;
+        }
+        if (state == State.OPEN && heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs) {
+            lastHeartbeatNs = nowNs;
+            // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
+            if (out.remaining() >= FOR_ANSWERS / 2) {
+                answer(Frames.HEARTBEAT);
+            }
+        }
+        if (!buffersUsed) {
+            shrink();
+        }
+        buffersUsed = false;
+    }
+
+    private void shrink() {
+        if (in.capacity() > settings.bufferBytes() && in.position() == inStart) {
+            in = loop.takeBuffer();
+            inStart = 0;
+        }
+        if (out.capacity() > settings.bufferBytes() && out.position() == 0) {
+            out = loop.takeBuffer();
+        }
+    }
+
+    private void compactIn() {
+        if (inStart == 0) {
+            return;
+        }
+        if (inStart == in.position()) {
+            in.clear();
+        } else {
+            in.limit(in.position()).position(inStart);
+            in.compact();
+        }
+        inStart = 0;
+    }
+
+    private void growIn(int capacity) {
+        in = moved(in, inStart, capacity);
+        inStart = 0;
+    }
+
+    private ByteBuffer moved(ByteBuffer from, int start, int capacity) {
+        ByteBuffer to = ByteBuffer.allocateDirect(capacity);
+        from.limit(from.position()).position(start);
+        to.put(from);
+        loop.giveBuffer(from);
+        return to;
+    }
+
+    /** By the loop, at the end of a turn. */
+    void close(long nowNs) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        if (subscription != null) {
+            subscription.close(nowNs);
+            subscription = null;
+        }
+        key.cancel();
+        try {
+            channel.close();
+        } catch (IOException e) {
+            // It is closed as far as this process is concerned.
+            wantsRoom = false;
+        }
+        loop.giveBuffer(in);
+        loop.giveBuffer(out);
+        in = null;
+        out = null;
+    }
+}

@@ -1,0 +1,67 @@
+package io.weir.transport.gateway;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The bounds of the gateway. What a client may say in IDENTIFY lies between the least and the greatest of each.
+ *
+ * @param maxConnections further ones are closed at once
+ * @param maxMessageBytes of one message's body
+ * @param maxBodyBytes of a whole batch, or of an IDENTIFY
+ * @param maxReady the most messages a consumer may leave unacknowledged
+ * @param bufferBytes of a connection's buffer each way; it grows for one larger message and shrinks again
+ * @param heartbeatNs between heartbeats, unless the client says otherwise
+ * @param maxHeartbeatNs the most a client may ask for
+ * @param messageTimeoutNs unless the client says otherwise
+ * @param maxMessageTimeoutNs the most a client may ask for
+ * @param maxDelayNs of a requeued or deferred message
+ * @param stallNs a client that takes no byte for so long is closed
+ */
+public record GatewaySettings(
+        int maxConnections,
+        int maxMessageBytes,
+        int maxBodyBytes,
+        int maxReady,
+        int bufferBytes,
+        long heartbeatNs,
+        long maxHeartbeatNs,
+        long messageTimeoutNs,
+        long maxMessageTimeoutNs,
+        long maxDelayNs,
+        long stallNs) {
+    /** The longest command line is a DPUB's: two words, a name of 64 and a number. */
+    static final int MAX_LINE_BYTES = 256;
+
+    private static final int LEAST_BUFFER = 4 * 1024;
+
+    public GatewaySettings {
+        if (maxConnections < 1 || maxReady < 1 || maxMessageBytes < 1) {
+            throw new IllegalArgumentException("connections " + maxConnections + ", ready " + maxReady
+                    + ", message bytes " + maxMessageBytes + ": each must be at least 1");
+        }
+        if (maxBodyBytes < maxMessageBytes || maxBodyBytes > 1 << 28) {
+            throw new IllegalArgumentException("body of " + maxBodyBytes + " bytes is not between a message's "
+                    + maxMessageBytes + " and " + (1 << 28));
+        }
+        if (bufferBytes < LEAST_BUFFER || bufferBytes > 1 << 24) {
+            throw new IllegalArgumentException(
+                    "buffer of " + bufferBytes + " bytes is not between " + LEAST_BUFFER + " and " + (1 << 24));
+        }
+    }
+
+    /** nsqd's own defaults where it has them. */
+    public static GatewaySettings defaults() {
+        return new GatewaySettings(
+                10_000,
+                1 << 20,
+                5 << 20,
+                2_500,
+                16 * 1024,
+                TimeUnit.SECONDS.toNanos(30),
+                TimeUnit.SECONDS.toNanos(60),
+                TimeUnit.SECONDS.toNanos(60),
+                TimeUnit.MINUTES.toNanos(15),
+                TimeUnit.HOURS.toNanos(1),
+                TimeUnit.SECONDS.toNanos(60));
+    }
+}

@@ -1,0 +1,49 @@
+package io.weir.transport.gateway;
+
+import java.nio.ByteBuffer;
+
+/**
+ * What a way in needs of a broker. Called by the loop's thread only. Names and bodies are given as places in the caller's
+ * buffer, valid during the call: whoever wants to keep them copies them.
+ */
+public interface MessagePort extends Duty {
+    /**
+     * Publishes a message. The publisher is told the outcome once, perhaps before this returns.
+     *
+     * @param ticket names this publication to its publisher
+     * @param deferNs how long from now consumers do not get the message
+     */
+    void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long nowNs);
+
+    /**
+     * Publishes several messages with one outcome.
+     *
+     * @param firstAt where the first message's length (four bytes) stands; the others follow, all of them checked
+     */
+    void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int firstAt,
+            int messages,
+            long nowNs);
+
+    /**
+     * Makes someone a consumer of a channel, which comes to be by that.
+     *
+     * @param timeoutNs how long the consumer may hold a message unacknowledged
+     * @return null if the broker has no room for another topic or channel
+     */
+    Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long nowNs);
+}

@@ -1,0 +1,16 @@
+package io.weir.transport.gateway;
+
+/**
+ * Whoever published: a client's connection, or another broker. Told the outcome of each publication once; while it is told, it
+ * must not publish, because the topic is in the midst of its work.
+ */
+public interface Publisher {
+    /** Every message of the publication has its token and its place with the channels. */
+    void accepted(long ticket);
+
+    /** The topic is over its limit and does not let publishers wait; nothing was published. */
+    void throttled(long ticket, long retryAfterNs);
+
+    /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
+    void failed(long ticket, String reason);
+}

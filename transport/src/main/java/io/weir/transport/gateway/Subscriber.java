@@ -1,0 +1,19 @@
+package io.weir.transport.gateway;
+
+import java.nio.ByteBuffer;
+
+/**
+ * Whoever consumes: a client's connection, or another broker on behalf of one. While it is told something it must not call its
+ * {@link Subscription}: the channel is in the midst of its work.
+ */
+public interface Subscriber {
+    /**
+     * Takes a message, or has no room and takes nothing; then it says when it has, by {@link Subscription#writable}.
+     *
+     * @param body valid during the call, positions untouched
+     */
+    boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength);
+
+    /** The channel is gone, and the subscription with it. */
+    void gone(String reason);
+}
