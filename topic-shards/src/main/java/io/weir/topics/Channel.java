@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
@@ -13,7 +14,10 @@ import java.util.List;
  * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
  * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
  *
- * <p>An entry of the queue is the message's name in the store with the deliveries so far above it.
+ * <p>What other brokers sent on for this channel's consumers waits apart, see {@link Visitors}; where both wait they take turns.
+ *
+ * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
+ * came from (15 bits): 0 for this broker, else one of the {@link Visitors}' slots.
  */
 final class Channel {
     private static final String EPHEMERAL = "#ephemeral";
@@ -24,12 +28,18 @@ final class Channel {
     private final TopicShard shard;
     private final MessageStore store;
     private final LongRing queue = new LongRing();
-    private final DeadlineHeap deferred = new DeadlineHeap();
+    private DeadlineHeap deferred = new DeadlineHeap();
     private final List<Consumer> consumers = new ArrayList<>();
+    /** Null while this broker has no links. */
+    private final Visitors visitors;
+
     private int turn;
+    private boolean visitorsTurn;
     private boolean paused;
     /** No consumer could take the last message: nobody asks again before something has changed. */
     private boolean stalled;
+    /** The same for visitors, which only consumers of this broker may have. */
+    private boolean visitorsStalled;
 
     private long delivered;
     private long finished;
@@ -42,6 +52,11 @@ final class Channel {
         ephemeral = name.endsWith(EPHEMERAL);
         this.shard = shard;
         this.store = store;
+        visitors = shard.federation() == null ? null : new Visitors(shard.federation(), this, store);
+    }
+
+    TopicName topic() {
+        return shard.name();
     }
 
     String name() {
@@ -63,9 +78,11 @@ final class Channel {
                 || depth() + messages <= shard.settings().maxQueued();
     }
 
-    Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs) {
-        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs);
+    /** @param remote whether another broker is behind it */
+    Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
+        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote);
         consumers.add(consumer);
+        changed();
         return consumer;
     }
 
@@ -97,7 +114,7 @@ final class Channel {
         return true;
     }
 
-    private void defer(long entry, long dueNs) {
+    void defer(long entry, long dueNs) {
         deferred.add(dueNs, entry);
         shard.lookAgainAt(dueNs);
     }
@@ -105,46 +122,75 @@ final class Channel {
     /** Hands out as much as consumers can take. */
     void pump(long nowNs) {
         boolean moved = false;
-        while (!queue.isEmpty() && dispatch(queue.peek(), nowNs)) {
-            queue.poll();
-            moved = true;
+        boolean more = true;
+        while (more) {
+            if (visitors != null && (visitorsTurn || queue.isEmpty()) && visitors.handOutNext(nowNs)) {
+                visitorsTurn = false;
+            } else if (!queue.isEmpty() && dispatch(queue.peek(), nowNs)) {
+                queue.poll();
+                moved = true;
+                visitorsTurn = true;
+            } else {
+                more = false;
+            }
         }
         if (moved) {
             shard.roomMade();
         }
     }
 
-    private boolean dispatch(long entry, long nowNs) {
-        if (paused || stalled) {
+    /** Gives the message to the next consumer that can take it, if one can. */
+    boolean dispatch(long entry, long nowNs) {
+        boolean visitor = slot(entry) != 0;
+        if (paused || stalled || visitor && visitorsStalled) {
             return false;
         }
         int count = consumers.size();
         for (int i = 0; i < count; i++) {
             turn = turn + 1 < count ? turn + 1 : 0;
-            if (consumers.get(turn).take(entry, nowNs)) {
+            Consumer consumer = consumers.get(turn);
+            if (!(visitor && consumer.remote()) && consumer.take(entry, nowNs)) {
                 delivered++;
+                changed();
                 return true;
             }
         }
-        stalled = true;
+        if (visitor) {
+            visitorsStalled = true;
+        } else {
+            stalled = true;
+        }
         return false;
     }
 
     /** A consumer can take more than before. */
     void unstall(long nowNs) {
         stalled = false;
+        visitorsStalled = false;
+        changed();
         pump(nowNs);
+    }
+
+    private void changed() {
+        if (visitors != null) {
+            visitors.changed();
+        }
     }
 
     void finished(long entry, long nowNs) {
         finished++;
+        if (slot(entry) != 0) {
+            visitors.finished(entry);
+        }
         store.release(message(entry));
         unstall(nowNs);
     }
 
     void requeued(long entry, long delayNs, long nowNs) {
         requeued++;
-        if (delayNs > 0) {
+        if (slot(entry) != 0) {
+            visitors.cameBack(entry, delayNs, nowNs);
+        } else if (delayNs > 0) {
             defer(entry, nowNs + delayNs);
         } else {
             queue.add(entry);
@@ -152,16 +198,24 @@ final class Channel {
         unstall(nowNs);
     }
 
+    private void queueAgain(long entry, long nowNs) {
+        if (slot(entry) != 0) {
+            visitors.cameBack(entry, 0, nowNs);
+        } else {
+            queue.add(entry);
+        }
+    }
+
     /** Brings back what is due: messages deferred until now, and those that consumers held for too long. */
     void expire(long nowNs) {
         while (!deferred.isEmpty() && deferred.deadlineNs() - nowNs <= 0) {
-            queue.add(deferred.poll());
+            queueAgain(deferred.poll(), nowNs);
         }
         for (int i = 0; i < consumers.size(); i++) {
             long entry = consumers.get(i).timedOut(nowNs);
             while (entry != Consumer.NOTHING) {
                 timedOut++;
-                queue.add(entry);
+                queueAgain(entry, nowNs);
                 entry = consumers.get(i).timedOut(nowNs);
             }
         }
@@ -191,7 +245,7 @@ final class Channel {
         long entry = consumer.takeBack();
         while (entry != Consumer.NOTHING) {
             requeued++;
-            queue.add(entry);
+            queueAgain(entry, nowNs);
             entry = consumer.takeBack();
         }
         if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
@@ -223,6 +277,57 @@ final class Channel {
             consumers.remove(consumer);
             consumer.gone(reason);
         }
+        if (visitors != null) {
+            visitors.close();
+        }
+    }
+
+    /** The deferred ones that came by that slot leave, and {@code to} is told each and when it is due. */
+    void takeDeferred(int slot, Visitors.Leaver to) {
+        if (deferred.isEmpty()) {
+            return;
+        }
+        DeadlineHeap all = deferred;
+        deferred = new DeadlineHeap();
+        while (!all.isEmpty()) {
+            long dueNs = all.deadlineNs();
+            long entry = all.poll();
+            if (slot(entry) == slot) {
+                to.leaves(entry, dueNs);
+            } else {
+                deferred.add(dueNs, entry);
+            }
+        }
+    }
+
+    int localConsumers() {
+        int count = 0;
+        for (int i = 0; i < consumers.size(); i++) {
+            count += consumers.get(i).remote() ? 0 : 1;
+        }
+        return count;
+    }
+
+    /** The credit of this broker's own consumers; a paused channel has none. */
+    int credit() {
+        int credit = 0;
+        for (int i = 0; i < consumers.size() && !paused; i++) {
+            credit += consumers.get(i).remote() ? 0 : consumers.get(i).credit();
+        }
+        return credit;
+    }
+
+    /** The part of {@link #credit} that could be used now. */
+    int freeCredit() {
+        int free = 0;
+        for (int i = 0; i < consumers.size() && !paused; i++) {
+            free += consumers.get(i).remote() ? 0 : consumers.get(i).freeCredit();
+        }
+        return free;
+    }
+
+    Visitors visitors() {
+        return visitors;
     }
 
     MessageStore store() {
@@ -253,7 +358,15 @@ final class Channel {
     }
 
     static int attempts(long entry) {
-        return (int) (entry >>> 32);
+        return (int) (entry >>> 32) & MAX_ATTEMPTS;
+    }
+
+    static int slot(long entry) {
+        return (int) (entry >>> 48);
+    }
+
+    static long entry(int message, int attempts, int slot) {
+        return (long) slot << 48 | (long) attempts << 32 | message & 0xffffffffL;
     }
 
     static long tried(long entry) {

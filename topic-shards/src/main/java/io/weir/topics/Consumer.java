@@ -14,15 +14,30 @@ final class Consumer implements Subscription {
     private final Subscriber subscriber;
     private final long timeoutNs;
     private final long maxTimeoutNs;
+    private final boolean remote;
     private final InFlight inFlight = new InFlight();
     private int ready;
     private boolean full;
 
-    Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs) {
+    Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
         this.channel = channel;
         this.subscriber = subscriber;
         this.timeoutNs = timeoutNs;
         this.maxTimeoutNs = maxTimeoutNs;
+        this.remote = remote;
+    }
+
+    /** Whether another broker is behind it. */
+    boolean remote() {
+        return remote;
+    }
+
+    int credit() {
+        return ready;
+    }
+
+    int freeCredit() {
+        return full ? 0 : Math.max(0, ready - inFlight.size());
     }
 
     /** Takes the message if it has credit and room. */
@@ -34,6 +49,10 @@ final class Consumer implements Subscription {
         int message = Channel.message(entry);
         long tried = Channel.tried(entry);
         long id = store.id(message);
+        if (channel.visitors() != null && inFlight.find(id) != InFlight.NONE) {
+            // It was sent here before the link broke, and again after: this consumer still has the first.
+            return false;
+        }
         full = !subscriber.deliver(
                 store.timestampNs(message),
                 Channel.attempts(tried),
@@ -76,6 +95,18 @@ final class Consumer implements Subscription {
         long entry = inFlight.entry(slot);
         inFlight.remove(slot);
         channel.requeued(entry, delayNs, nowNs);
+        return true;
+    }
+
+    /** As {@link #requeue} for a broker that says how often the message was delivered by now. */
+    boolean giveBack(long id, int attempts, long delayNs, long nowNs) {
+        int slot = inFlight.find(id);
+        if (slot == InFlight.NONE) {
+            return false;
+        }
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        channel.requeued(Channel.entry(Channel.message(entry), attempts, Channel.slot(entry)), delayNs, nowNs);
         return true;
     }
 

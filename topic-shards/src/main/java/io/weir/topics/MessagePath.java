@@ -7,6 +7,7 @@ import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.MessagePort;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -46,6 +47,19 @@ public final class MessagePath implements AutoCloseable {
             TopicDirectory directory,
             LongSupplier clock,
             Duty... others) {
+        return start(loop, gateway, settings, gates, directory, null, clock, others);
+    }
+
+    /** As the other, and what is published and consumed here goes over the links of {@code federation} too. */
+    public static MessagePath start(
+            GatewayLoop loop,
+            GatewaySettings gateway,
+            PathSettings settings,
+            Gates gates,
+            TopicDirectory directory,
+            Federation federation,
+            LongSupplier clock,
+            Duty... others) {
         Shards shards = new Shards(
                 settings,
                 gateway.maxMessageBytes(),
@@ -55,10 +69,15 @@ public final class MessagePath implements AutoCloseable {
                 clock,
                 System::currentTimeMillis);
         MessagePath path = new MessagePath(loop, shards);
-        Duty[] duties = new Duty[others.length + 1];
-        duties[0] = path.new Commands();
-        System.arraycopy(others, 0, duties, 1, others.length);
-        loop.start(shards, duties);
+        List<Duty> duties = new ArrayList<>();
+        duties.add(path.new Commands());
+        MessagePort port = shards;
+        if (federation != null) {
+            port = federation.join(shards, gateway.maxMessageBytes());
+            duties.add(federation);
+        }
+        duties.addAll(List.of(others));
+        loop.start(port, duties.toArray(new Duty[0]));
         return path;
     }
 

@@ -28,6 +28,7 @@ final class Shards implements MessagePort {
     private static final long LOOK_AT_MOST_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final long AS_LONG_AS_THE_LINK_NS = TimeUnit.DAYS.toNanos(3650);
     private static final int KEPT_PUBLICATIONS = 16_384;
     /** The array of a larger batch is not kept. */
     private static final int KEPT_BATCH = 1024;
@@ -42,6 +43,7 @@ final class Shards implements MessagePort {
     private final List<TopicShard> all = new ArrayList<>();
     private final List<TopicShard> withLine = new ArrayList<>();
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
+    private Federation federation;
     private long nextId;
     private long nowNs;
     private long lookAgainNs = NO_DEADLINE;
@@ -145,6 +147,39 @@ final class Shards implements MessagePort {
                 ? null
                 : shard.subscribe(
                         subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+    }
+
+    /**
+     * Makes another broker a consumer of a channel. What it holds never times out here: its own consumers' time-outs rule there,
+     * and when its link is lost it is closed.
+     */
+    Consumer subscribeRemote(Subscriber subscriber, TopicName topic, String channelName, long atNs) {
+        nowNs = atNs;
+        TopicShard shard = shard(topic);
+        Channel channel = shard == null ? null : shard.channel(channelName, settings.maxChannels(), atNs);
+        return channel == null ? null : channel.join(subscriber, AS_LONG_AS_THE_LINK_NS, AS_LONG_AS_THE_LINK_NS, true);
+    }
+
+    /** Before the first channel comes to be. */
+    void federate(Federation newFederation) {
+        federation = newFederation;
+    }
+
+    Federation federation() {
+        return federation;
+    }
+
+    /** What wall-clock time is ahead of the message path's clock. */
+    long wallOffsetNs() {
+        return wallOffsetNs;
+    }
+
+    void everyChannelChanged() {
+        for (TopicShard shard : all) {
+            for (Channel channel : shard.channels()) {
+                channel.visitors().changed();
+            }
+        }
     }
 
     private TopicShard shard(ByteBuffer in, int at, int length) {

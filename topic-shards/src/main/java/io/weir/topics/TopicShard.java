@@ -311,7 +311,15 @@ final class TopicShard {
     Subscription subscribe(
             Subscriber subscriber, String channelName, long timeoutNs, int maxChannels, long maxTimeoutNs, long nowNs) {
         Channel channel = channel(channelName, maxChannels, nowNs);
-        return channel == null ? null : channel.join(subscriber, timeoutNs, maxTimeoutNs);
+        return channel == null ? null : channel.join(subscriber, timeoutNs, maxTimeoutNs, false);
+    }
+
+    Federation federation() {
+        return shards.federation();
+    }
+
+    List<Channel> channels() {
+        return channels;
     }
 
     /** The channel of that name, made if need be; null if there are too many. The first one gets what waited for it. */

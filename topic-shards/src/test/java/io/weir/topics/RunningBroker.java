@@ -18,18 +18,30 @@ import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.assertj.core.api.Assertions;
 
 /** A message path on a real socket whose gates are given supply by hand. Topics come to be when they are first used. */
 final class RunningBroker implements AutoCloseable {
     private static final long LEASE_NS = TimeUnit.HOURS.toNanos(1);
 
-    private final Holder holder = new Holder(new BrokerId("a"), 1);
+    private final Holder holder;
     private final GatewayLoop loop;
     private final Gates gates;
     private final MessagePath path;
 
     RunningBroker(GatewaySettings gateway, TopicSettings topics) throws IOException {
+        this("a", gateway, topic -> topics, started -> null);
+    }
+
+    /** @param topics null for a topic that stays unknown; throws for one that is refused */
+    RunningBroker(
+            String id,
+            GatewaySettings gateway,
+            Function<TopicName, TopicSettings> topics,
+            Function<GatewayLoop, Federation> federation)
+            throws IOException {
+        holder = new Holder(new BrokerId(id), 1);
         loop = new GatewayLoop(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), gateway, System::nanoTime);
         Lease lease = new Lease(LEASE_NS);
         lease.renewed(System.nanoTime());
@@ -40,9 +52,21 @@ final class RunningBroker implements AutoCloseable {
                 gateway,
                 PathSettings.defaults(),
                 gates,
-                topic -> self[0].define(topic, topics),
+                topic -> answer(self[0], topic, topics),
+                federation.apply(loop),
                 System::nanoTime);
         self[0] = path;
+    }
+
+    private static void answer(MessagePath path, TopicName topic, Function<TopicName, TopicSettings> topics) {
+        try {
+            TopicSettings settings = topics.apply(topic);
+            if (settings != null) {
+                path.define(topic, settings);
+            }
+        } catch (IllegalArgumentException e) {
+            path.refuse(topic, e.getMessage());
+        }
     }
 
     static RunningBroker start() throws IOException {

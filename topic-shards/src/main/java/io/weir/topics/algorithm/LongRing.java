@@ -18,6 +18,14 @@ public final class LongRing {
         return items[head];
     }
 
+    /** The one behind so many others; only if there are so many. */
+    public long get(int behind) {
+        if (behind < 0 || behind >= size) {
+            throw new IllegalStateException(behind + " is not within the ring's " + size);
+        }
+        return items[head + behind & items.length - 1];
+    }
+
     public long poll() {
         long item = peek();
         head = head + 1 & items.length - 1;

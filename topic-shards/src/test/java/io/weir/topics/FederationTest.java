@@ -1,0 +1,508 @@
+package io.weir.topics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.topics.NsqSocket.Frame;
+import io.weir.transport.MediaDriverProcess;
+import io.weir.transport.link.LinkEvents;
+import io.weir.transport.link.LinkSettings;
+import io.weir.transport.link.Links;
+import io.weir.transport.link.Peer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.agrona.DirectBuffer;
+import org.agrona.IoUtil;
+import org.agrona.concurrent.UnsafeBuffer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two or three brokers in one JVM, over a real media driver. */
+@Timeout(120)
+class FederationTest {
+    private static final String TOPIC = "orders";
+
+    private final Deque<AutoCloseable> toClose = new ArrayDeque<>();
+    private Path root;
+
+    @BeforeEach
+    void startDriver() throws IOException {
+        Path memory = Path.of("/dev/shm");
+        root = Files.isWritable(memory)
+                ? Files.createTempDirectory(memory, "weir-federation-")
+                : Files.createTempDirectory("weir-federation-");
+        toClose.push(MediaDriverProcess.start(root.resolve("driver")));
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        while (!toClose.isEmpty()) {
+            toClose.pop().close();
+        }
+        IoUtil.delete(root.toFile(), true);
+    }
+
+    @Test
+    void shouldDeliverEveryMessageOnceToConsumersOfAnyBroker() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker c = broker("c");
+        LinkedBroker.join(a, b, c);
+        // Nobody consumes at c, so all of its messages travel.
+        Reader atA = reader(a, "work", 200);
+        Reader atB = reader(b, "work", 200);
+        awaitConsumers("work", 2, a, b, c);
+
+        int each = 4_000;
+        for (LinkedBroker from : List.of(a, b, c)) {
+            publish(from, TOPIC, from.id() + "-", each);
+        }
+        await("everything is delivered", () -> atA.count() + atB.count() >= 3 * each);
+        await("everything is finished", () -> inFlight(a) + inFlight(b) + inFlight(c) == 0);
+
+        List<String> all = new ArrayList<>(atA.bodies());
+        all.addAll(atB.bodies());
+        assertThat(all).hasSize(3 * each).doesNotHaveDuplicates();
+        assertThat(atA.bodies()).anyMatch(body -> body.startsWith("b-")).anyMatch(body -> body.startsWith("c-"));
+        assertThat(atB.bodies()).anyMatch(body -> body.startsWith("a-")).anyMatch(body -> body.startsWith("c-"));
+        assertThat(c.stats().deliveredToPeers()).isGreaterThanOrEqualTo(each);
+        assertThat(c.stats().receivedFromPeers()).isZero();
+        assertThat(a.stats().malformed() + b.stats().malformed() + c.stats().malformed())
+                .isZero();
+        assertThat(c.broker.channel(TOPIC, "work").finished()).isEqualTo(each);
+    }
+
+    @Test
+    void shouldGiveBackWhatADeadConsumerHeld() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket victim = open(b.consumer(TOPIC, "work"));
+        victim.send("RDY 50\n");
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 200);
+        Set<String> finished = new HashSet<>();
+        for (int i = 0; i < 20; i++) {
+            Frame frame = victim.frame();
+            victim.send("FIN " + frame.id() + "\n");
+            finished.add(frame.text());
+        }
+        await(
+                "20 are finished at their broker",
+                () -> a.broker.channel(TOPIC, "work").finished() == 20);
+        victim.close();
+        await("the subscription ends", () -> a.hasConsumers(TOPIC, "work", 0));
+        Reader heir = reader(a, "work", 200);
+        await("the rest is delivered", () -> heir.count() == 180);
+
+        assertThat(heir.bodies()).doesNotHaveDuplicates().doesNotContainAnyElementsOf(finished);
+        assertThat(heir.attempts()).contains(1, 2);
+        assertThat(b.stats().givenBack()).isPositive();
+        assertThat(b.broker.channel(TOPIC, "work").inFlight()).isZero();
+    }
+
+    @Test
+    void shouldDeliverAgainWhatABrokerHeldWhoseLinkIsLost() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket atB = open(b.consumer(TOPIC, "work"));
+        atB.send("RDY 40\n");
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 100);
+        Frame first = atB.frame();
+        await("b's consumer holds all it can", () -> inFlight(b) == 40);
+        b.cut();
+        Reader atA = reader(a, "work", 100);
+        await("all come again", () -> atA.count() == 100);
+
+        assertThat(atA.bodies()).doesNotHaveDuplicates();
+        assertThat(atA.attempts().stream().filter(attempts -> attempts == 2).count())
+                .isBetween(40L, 41L);
+        // The consumer at b knows nothing of all this; its acknowledgement is taken and changes nothing.
+        await("b has noticed", () -> b.stats().peers() == 0);
+        atB.send("FIN " + first.id() + "\n");
+        await("it is taken", () -> inFlight(b) == 39);
+        atB.send("REQ " + atB.frame().id() + " 0\n");
+        await("what is given back is dropped", () -> b.stats().droppedWithLink() > 0 && inFlight(b) == 38);
+        atB.send("NOP\n");
+    }
+
+    @Test
+    void shouldHoldBackOnlyTheChannelOfASlowConsumer() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket slow = open(b.consumer(TOPIC, "slow"));
+        slow.send("RDY 1\n");
+        Reader quick = reader(b, "quick", 100);
+        awaitConsumers("slow", 1, a, b);
+        awaitConsumers("quick", 1, a, b);
+        publish(a, TOPIC, "m", 3_000);
+        await("the quick channel has all", () -> quick.count() == 3_000);
+        assertThat(slow.frame().attempts()).isEqualTo(1);
+        TopicStats.ChannelStats held = a.broker.channel(TOPIC, "slow");
+        assertThat(held.inFlight()).isBetween(1, 2);
+        assertThat(held.queued()).isGreaterThanOrEqualTo(2_998);
+    }
+
+    @Test
+    void shouldNotKeepWhatItsConsumersHaveNoCreditFor() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket busy = open(b.consumer(TOPIC, "work"));
+        busy.send("RDY 1\n");
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 2);
+        Frame held = busy.frame();
+        Reader idle = reader(a, "work", 10);
+        await("the other one comes where there is credit", () -> idle.count() == 1);
+        assertThat(idle.attempts()).containsExactly(1);
+        assertThat(idle.bodies()).doesNotContain(held.text());
+        // Without credit nothing more may travel.
+        busy.send("RDY 0\n");
+        busy.send("FIN " + held.id() + "\n");
+        await("it is finished", () -> a.broker.channel(TOPIC, "work").finished() == 2);
+        publish(a, TOPIC, "n", 50);
+        await("all go to the consumer with credit", () -> idle.count() == 51);
+    }
+
+    @Test
+    void shouldServeOtherBrokersMessagesBesideALongQueueOfItsOwn() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket only = open(b.consumer(TOPIC, "work"));
+        awaitConsumers("work", 1, a, b);
+        publish(b, TOPIC, "own-", 1_000);
+        publish(a, TOPIC, "other-", 20);
+        only.send("RDY 1\n");
+        int others = 0;
+        int seen = 0;
+        while (others < 20) {
+            Frame frame = only.frame();
+            only.send("FIN " + frame.id() + "\n");
+            others += frame.text().startsWith("other-") ? 1 : 0;
+            seen++;
+        }
+        assertThat(seen).isLessThan(1_000);
+    }
+
+    @Test
+    void shouldDelayAndTimeOutAtTheConsumersBroker() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket atB = open(NsqSocket.greeted(b.broker.address()));
+        atB.sendBody("IDENTIFY", "{\"msg_timeout\":1000}");
+        assertThat(atB.answer()).isEqualTo("OK");
+        atB.send("SUB " + TOPIC + " work\nRDY 1\n");
+        assertThat(atB.answer()).isEqualTo("OK");
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 1);
+
+        Frame first = atB.frame();
+        assertThat(first.attempts()).isEqualTo(1);
+        atB.send("REQ " + first.id() + " 100\n");
+        await("it is deferred here", () -> b.broker.channel(TOPIC, "work").deferred() == 1);
+        Frame second = atB.frame();
+        assertThat(second.attempts()).isEqualTo(2);
+        assertThat(second.id()).isEqualTo(first.id());
+        // Not acknowledged: it times out here, not at the broker it came from.
+        Frame third = atB.frame();
+        assertThat(third.attempts()).isEqualTo(3);
+        assertThat(b.broker.channel(TOPIC, "work").timedOut()).isEqualTo(1);
+        assertThat(a.broker.channel(TOPIC, "work").timedOut()).isZero();
+        // A delay outlives the consumer: attempts and the rest of the delay go back.
+        atB.send("REQ " + third.id() + " 2000\n");
+        await("it is deferred here", () -> b.broker.channel(TOPIC, "work").deferred() == 1);
+        atB.close();
+        await("it is deferred there", () -> a.broker.channel(TOPIC, "work").deferred() == 1);
+        Reader atA = reader(a, "work", 1);
+        await("it comes there", () -> atA.count() == 1);
+        assertThat(atA.attempts()).containsExactly(4);
+    }
+
+    @Test
+    void shouldCarryAMessageOfAMegabyte() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        Reader atB = reader(b, "work", 10);
+        awaitConsumers("work", 1, a, b);
+        String large = "0123456789abcdef".repeat(1 << 16);
+        NsqSocket publisher = open(a.publisher());
+        a.home = b.id();
+        publisher.sendBody("PUB " + TOPIC, large);
+        assertThat(publisher.answer()).isEqualTo("OK");
+        a.home = null;
+        for (int i = 0; i < 20; i++) {
+            publisher.sendBody("PUB " + TOPIC, large);
+            assertThat(publisher.answer()).isEqualTo("OK");
+        }
+        await("all are there", () -> atB.count() == 21);
+        assertThat(atB.bodies()).allMatch(large::equals);
+        assertThat(a.stats().forwarded()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldTellAPublisherWhatItsHomeSays() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        b.topics = topic -> switch (topic.value()) {
+            case "none" -> throw new IllegalArgumentException("nobody may make that topic");
+            case "unknown" -> null;
+            case "policed" -> TopicSettings.defaults().with(LimitMode.POLICE);
+            default -> TopicSettings.defaults();
+        };
+        b.broker.supply("policed", 0.001, 2);
+        LinkedBroker.join(a, b);
+        a.home = b.id();
+        NsqSocket publisher = open(a.publisher());
+
+        publisher.sendBody("PUB " + TOPIC, "m");
+        assertThat(publisher.answer()).isEqualTo("OK");
+        publisher.sendBatch(TOPIC, "m1", "m2", "m3");
+        assertThat(publisher.answer()).isEqualTo("OK");
+        assertThat(b.broker.stats(TOPIC).published()).isEqualTo(4);
+
+        publisher.sendBatch("policed", "m1", "m2");
+        assertThat(publisher.answer()).isEqualTo("OK");
+        publisher.sendBody("PUB policed", "m3");
+        assertThat(publisher.answer()).startsWith("E_PUB_FAILED").contains("retry after");
+
+        NsqSocket unlucky = open(a.publisher());
+        unlucky.sendBody("PUB none", "m");
+        assertThat(unlucky.answer()).startsWith("E_PUB_FAILED").contains("nobody may make that topic", "home b");
+
+        publisher.sendBody("PUB unknown", "m");
+        await("it waits at its home", () -> b.broker.stats("unknown").waiting() == 1);
+        b.cut();
+        assertThat(publisher.answer()).startsWith("E_PUB_FAILED").contains("link", "not known");
+        assertThat(a.stats().forwardsLost()).isEqualTo(1);
+        assertThat(a.stats().forwarded()).isEqualTo(6);
+
+        // Without its home a publisher is served where it is.
+        NsqSocket orphan = open(a.publisher());
+        orphan.sendBody("PUB " + TOPIC, "m");
+        assertThat(orphan.answer()).isEqualTo("OK");
+        assertThat(a.broker.stats(TOPIC).published()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldEndAndResumeWhenAChannelIsDeletedElsewhere() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        Reader atB = reader(b, "work", 10);
+        awaitConsumers("work", 1, a, b);
+        RunningBroker.await(a.broker.path().deleteChannel(new io.weir.config.value.TopicName(TOPIC), "work"));
+        awaitConsumers("work", 1, a);
+        publish(a, TOPIC, "m", 10);
+        await("they come", () -> atB.count() == 10);
+    }
+
+    @Test
+    void shouldSurviveFramesThatNobodyShouldSend() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        Reader atB = reader(b, "work", 10);
+        awaitConsumers("work", 1, a, b);
+        try (Stranger stranger = new Stranger(a)) {
+            Random random = new Random(7);
+            int sent = 0;
+            for (int i = 0; i < 20_000; i++) {
+                sent += stranger.send(random) ? 1 : 0;
+            }
+            // The last one is well formed, and behind all others.
+            stranger.subscribe("last", "seen");
+            await("all are read", () -> a.hasConsumers("last", "seen", 1));
+            assertThat(a.stats().malformed()).isBetween(1_000L, (long) sent);
+        }
+        publish(a, TOPIC, "m", 100);
+        await("all come", () -> atB.count() == 100);
+        await("the stranger's subscriptions end", () -> a.hasConsumers("last", "seen", 0));
+    }
+
+    private LinkedBroker broker(String id) throws IOException {
+        LinkedBroker broker = new LinkedBroker(id, root.resolve("driver"));
+        toClose.push(broker);
+        return broker.supply(TOPIC);
+    }
+
+    private <T extends AutoCloseable> T open(T closeable) {
+        toClose.push(closeable);
+        return closeable;
+    }
+
+    private Reader reader(LinkedBroker at, String channel, int ready) throws IOException {
+        NsqSocket socket = open(at.consumer(TOPIC, channel));
+        socket.send("RDY " + ready + "\n");
+        Reader reader = new Reader(socket);
+        reader.start();
+        return reader;
+    }
+
+    /** Consumers of the channel, here and elsewhere, as each broker sees them. */
+    private static void awaitConsumers(String channel, int count, LinkedBroker... brokers) {
+        for (LinkedBroker broker : brokers) {
+            await(
+                    broker.id() + " has " + count + " consumers of " + channel,
+                    () -> broker.hasConsumers(TOPIC, channel, count));
+        }
+    }
+
+    private static int inFlight(LinkedBroker broker) {
+        return broker.broker.channel(TOPIC, "work").inFlight();
+    }
+
+    private static void publish(LinkedBroker at, String topic, String prefix, int count) throws IOException {
+        try (NsqSocket publisher = at.publisher()) {
+            for (int i = 0; i < count; i += 100) {
+                int last = Math.min(count, i + 100);
+                for (int m = i; m < last; m++) {
+                    publisher.sendBody("PUB " + topic, prefix + m);
+                }
+                for (int m = i; m < last; m++) {
+                    assertThat(publisher.answer()).isEqualTo("OK");
+                }
+            }
+        }
+    }
+
+    private static void await(String what, java.util.function.BooleanSupplier condition) {
+        RunningBroker.await(what, condition);
+    }
+
+    /** Finishes whatever it gets. */
+    private static final class Reader extends Thread {
+        private final NsqSocket socket;
+        private final List<Frame> got = Collections.synchronizedList(new ArrayList<>());
+
+        Reader(NsqSocket socket) {
+            this.socket = socket;
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try {
+                while (true) {
+                    Frame frame = socket.frame();
+                    if (frame.type() == 2) {
+                        socket.send("FIN " + frame.id() + "\n");
+                    } else {
+                        socket.send("NOP\n");
+                    }
+                    got.add(frame);
+                }
+            } catch (IOException e) {
+                interrupt(); // the test is over, or misses something
+            }
+        }
+
+        int count() {
+            return got.size();
+        }
+
+        List<String> bodies() {
+            synchronized (got) {
+                return got.stream().map(Frame::text).toList();
+            }
+        }
+
+        List<Integer> attempts() {
+            synchronized (got) {
+                return got.stream().map(Frame::attempts).toList();
+            }
+        }
+    }
+
+    /** Speaks over a link of its own, whatever it likes. */
+    private final class Stranger implements LinkEvents, AutoCloseable {
+        private final LinkedBroker victim;
+        private final Links links;
+        private final UnsafeBuffer frame = new UnsafeBuffer(new byte[4096]);
+        private final AtomicBoolean up = new AtomicBoolean();
+
+        Stranger(LinkedBroker victim) throws IOException {
+            this.victim = victim;
+            io.weir.transport.link.PeerAddress address = LinkedBroker.address("x", root.resolve("driver"));
+            links = Links.start(address, LinkSettings.defaults(), () -> {});
+            links.connect(victim.address);
+            victim.links().connect(address);
+            await("the stranger is linked", () -> {
+                links.poll(this, 10);
+                return up.get();
+            });
+        }
+
+        /** Random bytes, half of them behind a head that is right, and names that are. */
+        boolean send(Random random) {
+            int length = random.nextInt(200);
+            for (int i = 0; i < 200; i++) {
+                frame.putByte(i, (byte) random.nextInt());
+            }
+            if (random.nextBoolean()) {
+                frame.putByte(0, FederationFrames.VERSION);
+                frame.putByte(1, (byte) (1 + random.nextInt(9)));
+            }
+            if (random.nextInt(4) == 0) {
+                length = FederationFrames.subscribe(
+                        frame, random.nextInt(50), random.nextInt(100) - 10, "t" + random.nextInt(5), "c");
+                if (random.nextBoolean()) {
+                    length = FederationFrames.giveBack(
+                            frame, random.nextInt(50), random.nextLong(), 1, random.nextLong());
+                }
+            }
+            return offer(length);
+        }
+
+        void subscribe(String topic, String channel) {
+            int length = FederationFrames.subscribe(frame, 12_345_678, 1, topic, channel);
+            assertThat(offer(length)).isTrue();
+        }
+
+        private boolean offer(int length) {
+            await("room", () -> {
+                links.poll(this, 100);
+                return links.offer(victim.id(), frame, 0, length, 0, 0);
+            });
+            return true;
+        }
+
+        @Override
+        public void onPeerConnected(Peer peer) {
+            up.set(true);
+        }
+
+        @Override
+        public void onPeerLost(Peer peer) {
+            up.set(false);
+        }
+
+        @Override
+        public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+            // Whatever it is told, it does not listen.
+        }
+
+        @Override
+        public void close() {
+            victim.links().disconnect(new io.weir.config.value.BrokerId("x"));
+            links.close();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package io.weir.topics;
+
+import io.weir.config.Endpoint;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.link.LinkSettings;
+import io.weir.transport.link.Links;
+import io.weir.transport.link.PeerAddress;
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.util.function.Function;
+
+/** A running broker with links. */
+final class LinkedBroker implements AutoCloseable {
+    final PeerAddress address;
+    final RunningBroker broker;
+    /** Where this broker's publishers are at home; null: here. */
+    volatile BrokerId home;
+
+    /** What it knows of topics when it is asked. */
+    volatile Function<TopicName, TopicSettings> topics = topic -> TopicSettings.defaults();
+
+    private Links links;
+    private Federation federation;
+
+    LinkedBroker(String id, Path aeronDirectory) throws IOException {
+        address = address(id, aeronDirectory);
+        broker = new RunningBroker(id, GatewaySettings.defaults(), topic -> topics.apply(topic), loop -> {
+            links = Links.start(address, LinkSettings.defaults(), loop::wakeUp);
+            federation = new Federation(
+                    links, LinkSettings.defaults().maxBodyBytes(), (in, topicAt, topicLength, publisher) -> home);
+            return federation;
+        });
+    }
+
+    static PeerAddress address(String id, Path aeronDirectory) throws IOException {
+        try (DatagramSocket socket = new DatagramSocket(0, InetAddress.getByName("127.0.0.1"))) {
+            return new PeerAddress(
+                    new BrokerId(id),
+                    1,
+                    "127.0.0.1",
+                    aeronDirectory.toString(),
+                    new Endpoint("127.0.0.1", socket.getLocalPort()));
+        }
+    }
+
+    static void join(LinkedBroker... brokers) {
+        for (LinkedBroker one : brokers) {
+            for (LinkedBroker other : brokers) {
+                if (one != other) {
+                    one.links.connect(other.address);
+                }
+            }
+        }
+        for (LinkedBroker one : brokers) {
+            RunningBroker.await(one.id() + " is linked", () -> one.stats().peers() == brokers.length - 1);
+        }
+    }
+
+    BrokerId id() {
+        return address.id();
+    }
+
+    Links links() {
+        return links;
+    }
+
+    FederationStats stats() {
+        return federation.stats();
+    }
+
+    LinkedBroker supply(String topic) {
+        broker.supply(topic, 10_000_000, 10_000_000);
+        return this;
+    }
+
+    NsqSocket publisher() throws IOException {
+        return NsqSocket.greeted(broker.address());
+    }
+
+    /** Subscribed and answered, without credit yet. */
+    NsqSocket consumer(String topic, String channel) throws IOException {
+        NsqSocket socket = NsqSocket.greeted(broker.address());
+        socket.send("SUB " + topic + " " + channel + "\n");
+        if (!socket.answer().equals("OK")) {
+            throw new IOException("SUB was refused");
+        }
+        return socket;
+    }
+
+    /** Consumers at other brokers that this one knows of, of a channel. */
+    boolean hasConsumers(String topic, String channel, int count) {
+        return RunningBroker.await(broker.path().stats()).stream()
+                .filter(stats -> stats.topic().value().equals(topic))
+                .flatMap(stats -> stats.channels().stream())
+                .anyMatch(stats -> stats.name().equals(channel) && stats.consumers() == count);
+    }
+
+    /** Gone in the midst of everything, as its peers see it. */
+    void cut() {
+        links.close();
+    }
+
+    @Override
+    public void close() {
+        links.close();
+        broker.close();
+    }
+}
