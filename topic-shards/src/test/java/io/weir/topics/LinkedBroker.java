@@ -99,6 +99,11 @@ final class LinkedBroker implements AutoCloseable {
                 .anyMatch(stats -> stats.name().equals(channel) && stats.consumers() == count);
     }
 
+    boolean isWaiting(String topic, int messages) {
+        return RunningBroker.await(broker.path().stats()).stream()
+                .anyMatch(stats -> stats.topic().value().equals(topic) && stats.waiting() == messages);
+    }
+
     /** Gone in the midst of everything, as its peers see it. */
     void cut() {
         links.close();

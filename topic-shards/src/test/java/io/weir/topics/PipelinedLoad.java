@@ -24,9 +24,14 @@ final class PipelinedLoad implements AutoCloseable {
     private final int frameBytes;
 
     PipelinedLoad(InetSocketAddress address, String topic, int bodyBytes) throws IOException {
+        this(address, address, topic, bodyBytes);
+    }
+
+    /** Published at one broker, consumed at another. */
+    PipelinedLoad(InetSocketAddress from, InetSocketAddress to, String topic, int bodyBytes) throws IOException {
         // Frames of one size each: no heartbeat may come in between, and consumers cannot do without.
-        publisher = connect(address, -1);
-        consumer = connect(address, 60_000);
+        publisher = connect(from, -1);
+        consumer = connect(to, 60_000);
         byte[] line = ("PUB " + topic + "\n").getBytes(StandardCharsets.US_ASCII);
         publications = ByteBuffer.allocateDirect(AT_ONCE * (line.length + 4 + bodyBytes));
         for (int i = 0; i < AT_ONCE; i++) {
