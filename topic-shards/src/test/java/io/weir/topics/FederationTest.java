@@ -6,6 +6,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.NsqSocket.Frame;
 import io.weir.transport.MediaDriverProcess;
+import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.link.LinkEvents;
 import io.weir.transport.link.LinkSettings;
 import io.weir.transport.link.Links;
@@ -14,6 +15,7 @@ import io.weir.transport.link.PeerAddress;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -31,6 +33,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two or three brokers in one JVM, over a real media driver. */
 @Timeout(120)
@@ -293,6 +297,49 @@ class FederationTest {
         assertThat(a.stats().forwarded()).isEqualTo(1);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"ipc", "udp"})
+    void shouldLoseNothingWhenALinkIsFull(String media) throws Exception {
+        LinkedBroker a = smallBroker("a", "driver");
+        LinkedBroker b = smallBroker("b", media.equals("udp") ? "second" : "driver");
+        if (media.equals("udp")) {
+            toClose.push(MediaDriverProcess.start(root.resolve("second")));
+        }
+        LinkedBroker.join(a, b);
+        Reader other = reader(b, "other", 2_500);
+        NsqSocket patient = open(b.consumer(TOPIC, "work"));
+        awaitConsumers("work", 1, a, b);
+        awaitConsumers("other", 1, a, b);
+        String filling = "x".repeat(6_000);
+        publish(a, TOPIC, filling, 1_500);
+        patient.send("RDY 2500\n");
+        Reader all = new Reader(patient);
+        all.start();
+        await("both channels have all", () -> all.count() == 1_500 && other.count() == 1_500);
+        await("all are finished", () -> inFlight(a) == 0 && inFlight(b) == 0);
+        assertThat(all.bodies()).doesNotHaveDuplicates();
+        assertThat(other.bodies()).doesNotHaveDuplicates();
+        assertThat(a.links().stats().get(0).refusedBackPressure()).isPositive();
+    }
+
+    @Test
+    void shouldReturnAllWhenTheConsumersChannelIsDeleted() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket atB = open(b.consumer(TOPIC, "work"));
+        atB.send("RDY 10\n");
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 20);
+        await("it holds some", () -> inFlight(b) == 10);
+        RunningBroker.await(b.broker.path().deleteChannel(new TopicName(TOPIC), "work"));
+        await(
+                "the broker they came from has them again",
+                () -> a.broker.channel(TOPIC, "work").queued() == 20);
+        assertThat(a.hasConsumers(TOPIC, "work", 0)).isTrue();
+        assertThat(b.broker.stats(TOPIC).channels()).isEmpty();
+    }
+
     @Test
     void shouldTellAPublisherWhatItsHomeSays() throws Exception {
         LinkedBroker a = broker("a");
@@ -375,6 +422,28 @@ class FederationTest {
 
     private LinkedBroker broker(String id) throws IOException {
         LinkedBroker broker = new LinkedBroker(id, root.resolve("driver"));
+        toClose.push(broker);
+        return broker.supply(TOPIC);
+    }
+
+    /** Its links hold back after some sixty kilobytes. */
+    private LinkedBroker smallBroker(String id, String driver) throws IOException {
+        GatewaySettings usual = GatewaySettings.defaults();
+        GatewaySettings gateway = new GatewaySettings(
+                100,
+                8 * 1024,
+                64 * 1024,
+                2_500,
+                usual.bufferBytes(),
+                usual.heartbeatNs(),
+                usual.maxHeartbeatNs(),
+                usual.messageTimeoutNs(),
+                usual.maxMessageTimeoutNs(),
+                usual.maxDelayNs(),
+                usual.stallNs());
+        LinkSettings links = new LinkSettings(
+                16 * 1024 - 16, 128 * 1024, 4, Duration.ofMillis(100), Duration.ofSeconds(3), Duration.ofMillis(50));
+        LinkedBroker broker = new LinkedBroker(id, root.resolve(driver), gateway, links);
         toClose.push(broker);
         return broker.supply(TOPIC);
     }

@@ -27,11 +27,16 @@ final class LinkedBroker implements AutoCloseable {
     private Federation federation;
 
     LinkedBroker(String id, Path aeronDirectory) throws IOException {
+        this(id, aeronDirectory, GatewaySettings.defaults(), LinkSettings.defaults());
+    }
+
+    LinkedBroker(String id, Path aeronDirectory, GatewaySettings gateway, LinkSettings linkSettings)
+            throws IOException {
         address = address(id, aeronDirectory);
-        broker = new RunningBroker(id, GatewaySettings.defaults(), topic -> topics.apply(topic), loop -> {
-            links = Links.start(address, LinkSettings.defaults(), loop::wakeUp);
-            federation = new Federation(
-                    links, LinkSettings.defaults().maxBodyBytes(), (in, topicAt, topicLength, publisher) -> home);
+        broker = new RunningBroker(id, gateway, topic -> topics.apply(topic), loop -> {
+            links = Links.start(address, linkSettings, loop::wakeUp);
+            federation =
+                    new Federation(links, linkSettings.maxBodyBytes(), (in, topicAt, topicLength, publisher) -> home);
             return federation;
         });
     }
