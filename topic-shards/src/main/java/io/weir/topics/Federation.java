@@ -81,10 +81,9 @@ public final class Federation implements Duty, LinkEvents {
 
     /** Before the loop starts; answers the way in that knows homes. */
     MessagePort join(Shards newShards, int newMaxMessageBytes) {
-        int longest = FederationFrames.HEADER_BYTES + newMaxMessageBytes;
-        int longestPublication = FederationFrames.LONG_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
-        if (longestPublication > maxBodyBytes) {
-            throw new IllegalArgumentException("a message of " + newMaxMessageBytes + " bytes needs " + longest
+        int longest = FederationFrames.LONG_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
+        if (longest > maxBodyBytes) {
+            throw new IllegalArgumentException("a message of " + newMaxMessageBytes + " bytes needs up to " + longest
                     + " on a link, whose longest body is " + maxBodyBytes);
         }
         shards = newShards;

@@ -2,7 +2,7 @@ package io.weir.topics.algorithm;
 
 /** A first-in-first-out queue of longs that grows when it must; whoever fills it keeps to a bound. */
 public final class LongRing {
-    private long[] items = new long[64];
+    private long[] items = new long[16];
     private int head;
     private int size;
 
