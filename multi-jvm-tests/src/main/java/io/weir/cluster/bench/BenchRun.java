@@ -106,7 +106,7 @@ final class BenchRun {
 
     @Option(
             names = "--pause",
-            defaultValue = "yield",
+            defaultValue = "park",
             description =
                     "What the generator does when it has nothing to do: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})."
                             + " yield looks again at once and takes an idle core; park sleeps some tens of microseconds.")

@@ -6,7 +6,6 @@ import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.CancelledKeyException;
-import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -27,6 +26,7 @@ final class Relay implements AutoCloseable {
     private final ServerSocketChannel server = ServerSocketChannel.open();
     private final List<End> consumers = new ArrayList<>();
     private final List<End> heldBack = new ArrayList<>();
+    private volatile boolean closed;
 
     /** One connection; its first byte says whether it publishes or consumes. */
     private static final class End {
@@ -52,16 +52,19 @@ final class Relay implements AutoCloseable {
         return ((InetSocketAddress) server.getLocalAddress()).getPort();
     }
 
-    /** Works until it is closed. */
+    /** Works until it is closed, and then ends its connections itself: a selector's keys belong to one thread. */
     void run() throws IOException {
         try {
-            while (selector.isOpen()) {
+            while (!closed) {
                 selector.select(this::onReady);
                 flush();
                 letOn();
             }
-        } catch (ClosedSelectorException e) {
-            // Closed: nothing is left to do.
+        } finally {
+            for (SelectionKey key : selector.keys()) {
+                key.channel().close();
+            }
+            selector.close();
         }
     }
 
@@ -196,10 +199,8 @@ final class Relay implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
-        for (SelectionKey key : selector.keys()) {
-            key.channel().close();
-        }
-        selector.close();
+    public void close() {
+        closed = true;
+        selector.wakeup();
     }
 }
