@@ -217,11 +217,16 @@ final class BenchRun {
     /** Says what spoils a result; percentiles of what arrived say nothing about what did not. */
     private int verdict(String target, List<Result> results) {
         long missing = results.stream().mapToLong(Result::missing).sum();
+        long unsent = results.stream().mapToLong(Result::unsent).sum();
         long refused = results.stream().mapToLong(Result::refused).sum();
         long redelivered = results.stream().mapToLong(Result::redelivered).sum();
         if (missing > 0) {
             tell("weir: " + target + ": " + missing + " messages did not arrive within " + DRAIN.toSeconds()
                     + " s after the end; the percentiles are of the others (a limit below the rate? a full queue?)");
+        }
+        if (unsent > 0) {
+            tell("weir: " + target + ": " + unsent
+                    + " messages were due and could not be sent: the broker took no more");
         }
         if (refused > 0) {
             tell("weir: " + target + ": " + refused + " messages were refused");
@@ -229,7 +234,7 @@ final class BenchRun {
         if (redelivered > 0) {
             tell("weir: " + target + ": " + redelivered + " messages came again and were not counted");
         }
-        return missing > 0 || refused > 0 ? ExitCode.FAILED : ExitCode.OK;
+        return missing > 0 || unsent > 0 || refused > 0 ? ExitCode.FAILED : ExitCode.OK;
     }
 
     private PrintWriter err() {

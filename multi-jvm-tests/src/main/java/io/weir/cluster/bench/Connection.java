@@ -34,19 +34,33 @@ final class Connection implements AutoCloseable {
             return true;
         }
         out.flip();
-        channel.write(out);
+        try {
+            channel.write(out);
+        } catch (IOException e) {
+            throw broken(e);
+        }
         out.compact();
         return out.position() == 0;
     }
 
     /** Reads what is there; the bytes read. */
     int fill() throws IOException {
-        int read = in.hasRemaining() ? channel.read(in) : 0;
+        int read;
+        try {
+            read = in.hasRemaining() ? channel.read(in) : 0;
+        } catch (IOException e) {
+            throw broken(e);
+        }
         if (read < 0) {
-            throw new WireException(
-                    peer + " closed a connection" + (lastRefusal == null ? "" : " after it said " + lastRefusal));
+            throw broken(null);
         }
         return read;
+    }
+
+    private WireException broken(IOException e) {
+        return new WireException(peer + " closed a connection"
+                + (e == null ? "" : " (" + e.getMessage() + ")")
+                + (lastRefusal == null ? "" : " after it said " + lastRefusal));
     }
 
     void receive(Wire.Inbox inbox) throws WireException {

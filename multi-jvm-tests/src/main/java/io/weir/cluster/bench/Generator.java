@@ -46,6 +46,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private long endNs;
     private long allSent;
     private long allReceived;
+    private long unsent;
     private long measuredSent;
     private long measuredReceived;
     private long acknowledged;
@@ -166,6 +167,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
                 pause(schedule.nextNs() - nowNs);
             }
         }
+        for (; schedule.nextNs() - endNs < 0; schedule.advance()) {
+            unsent += shape.batch();
+        }
     }
 
     private void runPipelined(Load.Shape.Pipelined shape) throws IOException {
@@ -215,6 +219,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         readSomething = false;
         selector.selectNow(onReady);
         if (consumer.stalled) {
+            receivedAtNs = System.nanoTime();
             consumer.receive(this);
             readSomething = true;
         }
@@ -320,6 +325,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
                 refused,
                 redelivered,
                 Math.max(0, allSent - refused - allReceived),
+                unsent,
                 seconds);
     }
 

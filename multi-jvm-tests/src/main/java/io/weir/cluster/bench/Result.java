@@ -10,6 +10,7 @@ package io.weir.cluster.bench;
  * @param acknowledged publishes that the broker confirmed, the warm-up included, as in what follows
  * @param redelivered messages that came more than once; they are not in {@code received}
  * @param missing messages that were sent, not refused, and never came
+ * @param unsent messages that were due, but the broker took nothing until it was too late; not in {@code sent}
  */
 record Result(
         long sent,
@@ -26,4 +27,5 @@ record Result(
         long refused,
         long redelivered,
         long missing,
+        long unsent,
         double seconds) {}

@@ -80,6 +80,29 @@ class GeneratorTest {
     }
 
     @Test
+    void shouldGiveUpAndSayWhatItCouldNotSendWhenTheBrokerTakesNothingMore() throws IOException {
+        Load endless = load(openLoop(1_000, 10), 1, 100_000, 0, 1_000);
+        Load impatient = new Load(
+                endless.shape(),
+                endless.connections(),
+                endless.bodyBytes(),
+                endless.topic(),
+                endless.channel(),
+                endless.credit(),
+                endless.warmUp(),
+                endless.measured(),
+                Duration.ofMillis(200),
+                endless.pause());
+        try (NsqPeer peer = new NsqPeer().stallingAt(10, 3_000)) {
+            Result result = run(new NsqWire(), peer.endpoint(), impatient);
+
+            assertThat(result.unsent()).isPositive();
+            assertThat(result.missing()).isPositive();
+            assertThat(result.sent() + result.unsent()).isCloseTo(1_000L, within(150L));
+        }
+    }
+
+    @Test
     void shouldLeaveTheWarmUpOut() throws IOException {
         try (NsqPeer peer = new NsqPeer()) {
             Result result = run(new NsqWire(), peer.endpoint(), load(openLoop(1_000, 10), 5, 100, 500, 500));

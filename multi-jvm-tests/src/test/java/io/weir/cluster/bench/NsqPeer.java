@@ -126,7 +126,7 @@ final class NsqPeer implements AutoCloseable {
     }
 
     /** Puts a message into the queue as if it had been published. */
-    synchronized void enqueue(byte[] body) throws IOException {
+    synchronized void enqueue(byte[] body) {
         waiting.add(body);
         deliver();
     }
@@ -141,6 +141,7 @@ final class NsqPeer implements AutoCloseable {
     synchronized void hangUp() throws IOException {
         for (Client client : List.copyOf(clients)) {
             client.socket.close();
+            forget(client);
         }
     }
 
@@ -158,11 +159,14 @@ final class NsqPeer implements AutoCloseable {
                 }
             }
         } finally {
-            synchronized (this) {
-                clients.remove(client);
-                // What was not finished goes to somebody else.
-                waiting.addAll(client.inFlight.values());
-            }
+            forget(client);
+        }
+    }
+
+    /** What it did not finish goes to somebody else. */
+    private synchronized void forget(Client client) {
+        if (clients.remove(client)) {
+            waiting.addAll(client.inFlight.values());
         }
     }
 
@@ -234,21 +238,29 @@ final class NsqPeer implements AutoCloseable {
         return true;
     }
 
-    private void deliver() throws IOException {
-        for (Client client : clients) {
-            while (client.subscribed && client.inFlight.size() < client.ready && !waiting.isEmpty()) {
-                byte[] body = waiting.remove();
-                String id = String.format("%016x", nextId++);
-                client.inFlight.put(id, body);
-                client.frame(
-                        2,
-                        ByteBuffer.allocate(26 + body.length)
-                                .putLong(1_000_000_007L)
-                                .putShort((short) 1)
-                                .put(id.getBytes(StandardCharsets.US_ASCII))
-                                .put(body)
-                                .array());
+    private void deliver() {
+        for (Client client : List.copyOf(clients)) {
+            try {
+                deliverTo(client);
+            } catch (IOException e) {
+                forget(client);
             }
+        }
+    }
+
+    private void deliverTo(Client client) throws IOException {
+        while (client.subscribed && client.inFlight.size() < client.ready && !waiting.isEmpty()) {
+            byte[] body = waiting.remove();
+            String id = String.format("%016x", nextId++);
+            client.inFlight.put(id, body);
+            client.frame(
+                    2,
+                    ByteBuffer.allocate(26 + body.length)
+                            .putLong(1_000_000_007L)
+                            .putShort((short) 1)
+                            .put(id.getBytes(StandardCharsets.US_ASCII))
+                            .put(body)
+                            .array());
         }
     }
 
