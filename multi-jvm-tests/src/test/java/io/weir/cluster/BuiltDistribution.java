@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /** What {@code mvn package} has left for these tests: they run it, not the classes beside them. */
-final class BuiltDistribution {
+public final class BuiltDistribution {
     private static final Path TARGET = Path.of("target").toAbsolutePath();
 
     private BuiltDistribution() {}
@@ -21,7 +21,7 @@ final class BuiltDistribution {
         return only(TARGET, "weir-*.tar.gz");
     }
 
-    static Path launcher() {
+    public static Path launcher() {
         return Path.of("..").toAbsolutePath().normalize().resolve("weir");
     }
 

@@ -28,7 +28,8 @@ public record Installation(Path home) {
         return new Installation(Path.of(home));
     }
 
-    Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
+    /** Starts a process of Weir with the flags of its {@code kind}; what it prints goes to {@code log}. */
+    public Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
