@@ -27,6 +27,9 @@ final class Connection implements Publisher, Subscriber {
     /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
     private static final int BUSY_BYTES = 128 * 1024;
 
+    /** After so many looks in a row that found a connection idle, about ten seconds, it gives large buffers back. */
+    private static final int QUIET_LOOKS = 40;
+
     private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
     private static final long NO_TICKET = 0;
 
@@ -52,6 +55,7 @@ final class Connection implements Publisher, Subscriber {
     private int inStart;
     private ByteBuffer out;
     private boolean buffersUsed;
+    private int quietLooks;
 
     private Subscription subscription;
     private boolean subscribed;
@@ -424,12 +428,11 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         int pending = out.position();
-        boolean mayGrow = pending == 0 || pending + bytes <= BUSY_BYTES;
-        if (mayGrow && state != State.CLOSED) {
-            int capacity = Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2));
-            out = moved(out, 0, capacity);
+        if (pending > 0 && pending + bytes > BUSY_BYTES) {
+            return false;
         }
-        return mayGrow;
+        out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
+        return out.remaining() >= bytes;
     }
 
     /** Sends what it can. */
@@ -513,16 +516,16 @@ final class Connection implements Publisher, Subscriber {
                 answer(Frames.HEARTBEAT);
             }
         }
-        if (!buffersUsed) {
+        quietLooks = buffersUsed ? 0 : quietLooks + 1;
+        buffersUsed = false;
+        if (quietLooks == QUIET_LOOKS) {
             shrink();
         }
-        buffersUsed = false;
     }
 
     private void shrink() {
         if (in.capacity() > settings.bufferBytes() && in.position() == inStart) {
             in = loop.takeBuffer();
-            inStart = 0;
         }
         if (out.capacity() > settings.bufferBytes() && out.position() == 0) {
             out = loop.takeBuffer();
@@ -542,15 +545,21 @@ final class Connection implements Publisher, Subscriber {
         inStart = 0;
     }
 
+    /** After {@link #compactIn}. */
     private void growIn(int capacity) {
-        in = moved(in, inStart, capacity);
-        inStart = 0;
+        in = moved(in, capacity);
     }
 
-    private ByteBuffer moved(ByteBuffer from, int start, int capacity) {
-        ByteBuffer to = ByteBuffer.allocateDirect(capacity);
-        from.limit(from.position()).position(start);
-        to.put(from);
+    /** Without memory for it the connection ends: what it wanted to send or get does not fit. */
+    private ByteBuffer moved(ByteBuffer from, int capacity) {
+        ByteBuffer to;
+        try {
+            to = ByteBuffer.allocateDirect(capacity);
+        } catch (OutOfMemoryError e) {
+            loop.closeLater(this);
+            return from;
+        }
+        to.put(from.flip());
         loop.giveBuffer(from);
         return to;
     }
