@@ -141,10 +141,14 @@ final class Shards implements MessagePort {
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(new TopicName(topic));
-        return shard == null
-                ? null
-                : shard.subscribe(
-                        subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+        if (shard == null) {
+            return null;
+        }
+        if (shard.find(channel) == null && !channel.endsWith("#ephemeral")) {
+            directory.channelWanted(shard.name(), channel);
+        }
+        return shard.subscribe(
+                subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
     }
 
     private TopicShard shard(ByteBuffer in, int at, int length) {

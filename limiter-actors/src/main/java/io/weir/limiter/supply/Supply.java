@@ -144,7 +144,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     public record Peers(Map<BrokerId, ActorRef<Command>> refs, Holder me) {}
 
     /** Something about the limits' rows is new: look at once. */
-    public record LookNow() implements Command {}
+    public record LookNow() implements FromPeer, CrossesNodes {}
 
     /** The sweeper runs beside this actor. */
     public record Sweep() implements Command {}
