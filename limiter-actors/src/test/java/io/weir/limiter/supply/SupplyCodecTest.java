@@ -274,6 +274,10 @@ class SupplyCodecTest {
         }
         if (type == long.class || type == Long.class) {
             return random.nextLong() >> random.nextInt(Long.SIZE);
+        } else if (type == int.class) {
+            return random.nextInt();
+        } else if (type == Demand.class) {
+            return new Demand(amount(random), amount(random));
         } else if (type == TopicName.class) {
             return new TopicName(name(random));
         } else if (type == BrokerId.class) {
