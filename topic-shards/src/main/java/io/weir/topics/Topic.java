@@ -67,6 +67,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** Changes how messages are treated. */
     public record ChangeDelivery(Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
 
+    /** Keeps messages from the channels, or ends that. */
     public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
 
     /** Its messages are dropped everywhere, its limit goes to nothing. */
@@ -78,8 +79,10 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** A consumer came for a channel: it is made if it is not there. */
     public record EnsureChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
+    /** The channel's messages are dropped everywhere. */
     public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
+    /** Asks for the definition. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
     private record Retry() implements Command {}
