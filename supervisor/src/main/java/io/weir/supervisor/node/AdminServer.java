@@ -77,8 +77,8 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         }
     }
 
-    void bind(BrokerSupply supply) {
-        metrics.bind(supply);
+    void bind(BrokerSupply supply, BrokerTopics topics) {
+        metrics.bind(supply, topics);
     }
 
     ActorSystem<Void> system() {

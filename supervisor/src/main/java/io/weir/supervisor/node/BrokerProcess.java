@@ -77,7 +77,7 @@ public final class BrokerProcess implements AutoCloseable {
         this.topics = ofThisProcess;
         this.supply = new BrokerSupply(settings, admin.system(), directory, topics::wakeUp, this::beginAgain);
         topics.start(supply.gates());
-        admin.bind(supply);
+        admin.bind(supply, topics);
     }
 
     /**

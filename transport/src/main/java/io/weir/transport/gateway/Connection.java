@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
  * <p>Nothing here closes the socket in the midst of something: it is put down for the loop to close at the end of its turn.
  */
 final class Connection implements Publisher, Subscriber {
+    private static final int MISSED_HEARTBEATS = 2;
     private static final byte[] MAGIC = "  V2".getBytes(StandardCharsets.US_ASCII);
     private static final int FOR_ANSWERS = 1024;
     /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
@@ -72,7 +73,9 @@ final class Connection implements Publisher, Subscriber {
     private boolean heldBack;
 
     private boolean wantsRoom;
-    private long lastReadNs;
+    /** Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not blame its clients. */
+    private int unanswered;
+
     private long lastHeartbeatNs;
     private long lastWriteNs;
     private long lingerUntilNs;
@@ -93,7 +96,6 @@ final class Connection implements Publisher, Subscriber {
         out = loop.takeBuffer();
         heartbeatNs = settings.heartbeatNs();
         messageTimeoutNs = settings.messageTimeoutNs();
-        lastReadNs = nowNs;
         lastHeartbeatNs = nowNs;
         lastWriteNs = nowNs;
     }
@@ -117,7 +119,7 @@ final class Connection implements Publisher, Subscriber {
             loop.closeLater(this);
             return;
         }
-        lastReadNs = nowNs;
+        unanswered = 0;
         buffersUsed = true;
         if (state != State.LINGERING && state != State.CLOSED) {
             boolean full = !in.hasRemaining();
@@ -197,7 +199,7 @@ final class Connection implements Publisher, Subscriber {
             case CLS -> onClose(nowNs);
             case AUTH -> fail("E_AUTH_DISABLED AUTH is not enabled");
             case NOP -> {
-                // It came, and that is what it is for: see lastReadNs.
+                // It came, and that is what it is for: see unanswered.
             }
         }
     }
@@ -500,17 +502,19 @@ final class Connection implements Publisher, Subscriber {
     void keepHouse(long nowNs) {
         boolean reads = (interest & SelectionKey.OP_READ) != 0;
         if (!reads) {
-            lastReadNs = nowNs;
+            unanswered = 0;
         }
-        boolean silent = heartbeatNs > 0 && nowNs - lastReadNs > 2 * heartbeatNs + heartbeatNs / 4;
+        boolean beats = heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs;
+        boolean silent = beats && unanswered == MISSED_HEARTBEATS;
         boolean stalled = out.position() > 0 && nowNs - lastWriteNs > settings.stallNs();
         boolean lingered = state == State.LINGERING && nowNs - lingerUntilNs > 0;
         if (silent || stalled || lingered) {
             loop.closeLater(this);
             return;
         }
-        if (state == State.OPEN && heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs) {
+        if (state == State.OPEN && beats) {
             lastHeartbeatNs = nowNs;
+            unanswered++;
             // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
             if (out.remaining() >= FOR_ANSWERS / 2) {
                 answer(Frames.HEARTBEAT);
