@@ -31,7 +31,11 @@ public final class ChannelCommand implements CliCommand {
         throw new ParameterException(spec.commandLine(), "Which command? 'weir channel --help' lists them.");
     }
 
-    @Command(name = "list", mixinStandardHelpOptions = true, description = "List a topic's channels.")
+    @Command(
+            name = "list",
+            mixinStandardHelpOptions = true,
+            description = "List a topic's channels.",
+            footer = {"", "Example:", "  weir channel list orders -o json"})
     int list(
             @Mixin ClusterOption cluster,
             @Mixin Output output,
@@ -49,7 +53,8 @@ public final class ChannelCommand implements CliCommand {
     @Command(
             name = "create",
             mixinStandardHelpOptions = true,
-            description = "Make a channel, so that messages are kept for it before its first consumer comes.")
+            description = "Make a channel, so that messages are kept for it before its first consumer comes.",
+            footer = {"", "Example:", "  weir channel create orders billing"})
     int create(
             @Mixin ClusterOption cluster,
             @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
@@ -60,7 +65,8 @@ public final class ChannelCommand implements CliCommand {
     @Command(
             name = "pause",
             mixinStandardHelpOptions = true,
-            description = "Keep messages from a channel's consumers until 'weir channel resume'.")
+            description = "Keep messages from a channel's consumers until 'weir channel resume'.",
+            footer = {"", "Example:", "  weir channel pause orders billing"})
     int pause(
             @Mixin ClusterOption cluster,
             @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
@@ -68,7 +74,11 @@ public final class ChannelCommand implements CliCommand {
         return TopicCommand.change(cluster, "POST", path(topic, channel) + "/pause", channel + " is paused");
     }
 
-    @Command(name = "resume", mixinStandardHelpOptions = true, description = "End a pause.")
+    @Command(
+            name = "resume",
+            mixinStandardHelpOptions = true,
+            description = "End a pause.",
+            footer = {"", "Example:", "  weir channel resume orders billing"})
     int resume(
             @Mixin ClusterOption cluster,
             @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
@@ -79,7 +89,8 @@ public final class ChannelCommand implements CliCommand {
     @Command(
             name = "delete",
             mixinStandardHelpOptions = true,
-            description = "Delete a channel with all messages that brokers keep for it.")
+            description = "Delete a channel with all messages that brokers keep for it.",
+            footer = {"", "Example:", "  weir channel delete orders billing"})
     int delete(
             @Mixin ClusterOption cluster,
             @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,

@@ -41,12 +41,17 @@ public final class TopicCommand implements CliCommand {
     @Command(
             name = "pause",
             mixinStandardHelpOptions = true,
-            description = "Let messages in, but keep them from the channels, until 'weir topic resume'.")
+            description = "Let messages in, but keep them from the channels, until 'weir topic resume'.",
+            footer = {"", "Example:", "  weir topic pause orders"})
     int pause(@Mixin ClusterOption cluster, @Parameters(paramLabel = "NAME", description = "The topic.") String name) {
         return change(cluster, "POST", TopicChange.path(name) + "/pause", name + " is paused");
     }
 
-    @Command(name = "resume", mixinStandardHelpOptions = true, description = "End a pause.")
+    @Command(
+            name = "resume",
+            mixinStandardHelpOptions = true,
+            description = "End a pause.",
+            footer = {"", "Example:", "  weir topic resume orders"})
     int resume(@Mixin ClusterOption cluster, @Parameters(paramLabel = "NAME", description = "The topic.") String name) {
         return change(cluster, "POST", TopicChange.path(name) + "/resume", name + " goes on");
     }
@@ -54,7 +59,8 @@ public final class TopicCommand implements CliCommand {
     @Command(
             name = "delete",
             mixinStandardHelpOptions = true,
-            description = "Delete a topic with its channels and all messages that brokers hold of it.")
+            description = "Delete a topic with its channels and all messages that brokers hold of it.",
+            footer = {"", "Example:", "  weir topic delete orders"})
     int delete(@Mixin ClusterOption cluster, @Parameters(paramLabel = "NAME", description = "The topic.") String name) {
         return change(cluster, "DELETE", TopicChange.path(name), name + " is deleted");
     }
