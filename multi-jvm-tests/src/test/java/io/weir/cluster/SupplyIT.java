@@ -1,0 +1,268 @@
+package io.weir.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.cluster.history.AdmissionCheck;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.supervisor.node.TopicDescription;
+import io.weir.supervisor.node.TopicDescription.BrokerShare;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Limits in a cluster of three broker JVMs on PostgreSQL: they follow demand, change, and outlive brokers. What is asserted comes from
+ * what the gates recorded and the store holds, over the whole life of the cluster.
+ */
+@Timeout(180)
+class SupplyIT {
+    private static final Duration SOON = Duration.ofSeconds(60);
+    /** For a machine that has other things to do; what is measured is reported. */
+    private static final Duration SLACK = Duration.ofSeconds(6);
+
+    private static final Duration LEASE = Duration.ofSeconds(6);
+    /** W: after so long a watcher may fence. */
+    private static final Duration WATCH = Duration.ofMillis(6_000 * 1_001 / 999 + 500);
+
+    private static final List<String> BROKERS = List.of("b1", "b2", "b3");
+
+    private static EmbeddedPostgres postgres;
+    private static BrokerCluster cluster;
+    private static SupplyWatch watch;
+
+    private final Load load = (broker, topic, perSecond) -> topics(broker).press(topic, perSecond);
+    private final List<String> pressed = new ArrayList<>();
+
+    @BeforeAll
+    static void start() throws IOException, SQLException {
+        Path directory = BuiltDistribution.directory("supply");
+        Path history = directory.resolve("history");
+        postgres = EmbeddedPostgres.builder().start();
+        String store = postgres.getJdbcUrl("postgres", "postgres");
+        cluster = BrokerCluster.of(3)
+                .from(BuiltDistribution.installation())
+                .in(directory)
+                .withStore(store)
+                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString()))
+                .start();
+        watch = new SupplyWatch(history, store);
+    }
+
+    @BeforeEach
+    void allUp() {
+        cluster.restartTheDead();
+        cluster.awaitAllUp(SOON);
+    }
+
+    /** Whatever a test did, the whole history up to its end was allowed. */
+    @AfterEach
+    void nothingViolated() throws IOException, SQLException {
+        pressed.forEach(topic -> BROKERS.forEach(broker -> load.press(broker, topic, 0)));
+        watch.assertNothingViolated();
+        for (String broker : BROKERS) {
+            assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))
+                    .isZero();
+        }
+    }
+
+    @AfterAll
+    static void stop() throws IOException, SQLException {
+        try (EmbeddedPostgres last = postgres;
+                BrokerCluster second = cluster;
+                SupplyWatch first = watch) {
+            assertThat(first).isNotNull();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"gossip", "adaptor"})
+    void shouldBringTheLimitToWhereTheDemandIs(String adapt, TestReporter reporter) throws IOException {
+        String topic = "skew-" + adapt;
+        create(topic, 1_000, 100, adapt);
+        load.press("b1", topic, 2_000);
+        Duration there = awaitShare(topic, "b1", 950, Duration.ofSeconds(10).plus(SLACK));
+
+        load.press("b1", topic, 0);
+        load.press("b3", topic, 2_000);
+        Duration moved = awaitShare(topic, "b3", 950, Duration.ofSeconds(10).plus(SLACK));
+
+        long fromNs = System.nanoTime();
+        SupplyWatch.letPass(Duration.ofSeconds(3));
+        assertThat(watch.admissions()
+                        .used(new TopicName(topic), Limit.of(0.95 * 1_000, 100), fromNs, System.nanoTime()))
+                .isEmpty();
+        reporter.publishEntry(adapt, "95% of r at b1 after " + there + ", at b3 " + moved + " after demand moved");
+    }
+
+    @Test
+    void shouldRaiseAndLowerALimitUnderLoad(TestReporter reporter) throws IOException {
+        String topic = "changing";
+        create(topic, 1_000, 100, "gossip");
+        pressEverywhere(topic, 2_500);
+        awaitSum(topic, 1_000, SLACK);
+
+        long askedNs = System.nanoTime();
+        watch.change(topics("b1"), topic, 2_000, 200, Duration.ofSeconds(5).plus(SLACK));
+        Duration raised = Duration.ofNanos(System.nanoTime() - askedNs);
+        awaitSum(topic, 2_000, SLACK);
+        long fromNs = System.nanoTime();
+        SupplyWatch.letPass(Duration.ofSeconds(2));
+        assertThat(watch.admissions().used(new TopicName(topic), Limit.of(2_000, 200), fromNs, System.nanoTime()))
+                .isEmpty();
+
+        askedNs = System.nanoTime();
+        watch.change(topics("b2"), topic, 500, 50, Duration.ofSeconds(10).plus(SLACK));
+        Duration lowered = Duration.ofNanos(System.nanoTime() - askedNs);
+        awaitSum(topic, 500, SLACK);
+        SupplyWatch.letPass(Duration.ofSeconds(2));
+        reporter.publishEntry("limit", "raised after " + raised + ", lowered after " + lowered);
+    }
+
+    @Test
+    void shouldInheritFromAKilledBrokerAndLetItEarnItsShareAgain(TestReporter reporter) throws IOException {
+        String topic = "inherited";
+        create(topic, 900, 90, "gossip");
+        pressEverywhere(topic, 1_500);
+        awaitSum(topic, 900, SLACK);
+        awaitShare(topic, "b2", 250, SLACK);
+
+        cluster.kill("b2");
+        Duration whole = SupplyWatch.await(
+                "the others have all of " + topic,
+                WATCH.plusSeconds(3).plus(SLACK),
+                () -> topics("b1")
+                        .describe(topic)
+                        .filter(found -> shareOf(found, "b2").isEmpty() && found.sumRate() == 900)
+                        .isPresent(),
+                () -> topics("b1").describe(topic));
+        long fromNs = System.nanoTime();
+        SupplyWatch.letPass(Duration.ofSeconds(4));
+        assertThat(watch.admissions().used(new TopicName(topic), Limit.of(900, 90), fromNs, System.nanoTime()))
+                .isEmpty();
+
+        cluster.restart("b2");
+        load.press("b1", topic, 0);
+        load.press("b3", topic, 0);
+        load.press("b2", topic, 1_500);
+        Duration earned = awaitShare(topic, "b2", 855, Duration.ofSeconds(10).plus(SLACK));
+        reporter.publishEntry(
+                "kill -9", "whole on the others after " + whole + "; back, it had 95% of r after " + earned);
+    }
+
+    @Test
+    void shouldAdmitNothingPastTheLeaseWhenABrokerWasStoppedForThirtySeconds(TestReporter reporter)
+            throws IOException, SQLException {
+        String topic = "paused";
+        create(topic, 900, 90, "gossip");
+        pressEverywhere(topic, 1_500);
+        awaitShare(topic, "b3", 250, SLACK);
+        Holder before = watch.holder("b3");
+
+        cluster.pause("b3");
+        long pausedNs = System.nanoTime();
+        Map<TopicName, Long> passed = countOf(before);
+        Duration whole = SupplyWatch.await(
+                "the others have all of " + topic,
+                WATCH.plusSeconds(3).plus(SLACK),
+                () -> topics("b1")
+                        .describe(topic)
+                        .filter(found -> shareOf(found, "b3").isEmpty() && found.sumRate() == 900)
+                        .isPresent(),
+                () -> topics("b1").describe(topic));
+        SupplyWatch.letPass(Duration.ofSeconds(30).minusNanos(System.nanoTime() - pausedNs));
+        cluster.resume("b3");
+
+        Duration back = SupplyWatch.await(
+                "b3 holds supply in a new life",
+                SOON,
+                () -> topics("b1")
+                        .describe(topic)
+                        .filter(found -> shareOf(found, "b3")
+                                        .filter(share -> share.rate() > 200)
+                                        .isPresent()
+                                && found.sumRate() == 900)
+                        .isPresent(),
+                () -> topics("b1").describe(topic));
+        assertThat(watch.holder("b3").incarnation()).isGreaterThan(before.incarnation());
+        countOf(before).forEach((name, count) -> assertThat(count - passed.getOrDefault(name, 0L))
+                .as("messages of %s that passed the gate after the pause", name)
+                .isLessThanOrEqualTo(1));
+        assertThat(admissionsOf(before))
+                .allSatisfy(each -> assertThat(each.stampNs()).isLessThan(pausedNs + LEASE.toNanos()));
+        reporter.publishEntry(
+                "SIGSTOP", "whole on the others after " + whole + "; 200/s in its new life " + back + " after SIGCONT");
+    }
+
+    private List<Admission> admissionsOf(Holder holder) throws IOException {
+        AdmissionCheck all = watch.admissions();
+        return pressed.stream()
+                .flatMap(topic -> all.of(new TopicName(topic)).stream())
+                .filter(each -> each.broker().equals(holder.broker()) && each.incarnation() == holder.incarnation())
+                .toList();
+    }
+
+    private Map<TopicName, Long> countOf(Holder holder) throws IOException {
+        return admissionsOf(holder).stream().collect(Collectors.groupingBy(Admission::topic, Collectors.counting()));
+    }
+
+    private void create(String topic, double rate, double burst, String adapt) {
+        watch.create(topics("b1"), topic, rate, burst, adapt, 0);
+        pressed.add(topic);
+    }
+
+    private void pressEverywhere(String topic, double perSecond) {
+        BROKERS.forEach(broker -> load.press(broker, topic, perSecond));
+    }
+
+    private static TopicClient topics(String broker) {
+        return new TopicClient(cluster.http(broker), Optional.empty());
+    }
+
+    private static Optional<BrokerShare> shareOf(TopicDescription topic, String broker) {
+        return topic.shares().stream()
+                .filter(share -> share.broker().equals(broker))
+                .findFirst();
+    }
+
+    private static Duration awaitShare(String topic, String broker, double rate, Duration within) {
+        return SupplyWatch.await(
+                broker + " has " + rate + "/s of " + topic,
+                within,
+                () -> topics(broker)
+                        .describe(topic)
+                        .flatMap(found -> shareOf(found, broker))
+                        .filter(share -> share.rate() >= rate)
+                        .isPresent(),
+                () -> topics(broker).describe(topic));
+    }
+
+    private static void awaitSum(String topic, double rate, Duration within) {
+        SupplyWatch.await(
+                "all of " + topic + " is " + rate + "/s",
+                within,
+                () -> topics("b1")
+                        .describe(topic)
+                        .filter(found -> found.sumRate() == rate)
+                        .isPresent(),
+                () -> topics("b1").describe(topic));
+    }
+}
