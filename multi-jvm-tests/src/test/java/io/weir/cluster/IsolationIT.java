@@ -24,23 +24,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A broker whose network cable is pulled, in a network of three hosts and a store. */
 @Timeout(180)
 class IsolationIT {
+    private static final Logger LOG = LoggerFactory.getLogger(IsolationIT.class);
     private static final List<String> BROKERS = List.of("b1", "b2", "b3");
     private static final TopicName TOPIC = new TopicName("floored");
     private static final double RATE = 900;
+    /** Half a second's worth: a gate's thread that gets no core for a tenth of one loses nothing. */
+    private static final double BURST = 450;
+
     private static final Duration SOON = Duration.ofSeconds(60);
 
     @TempDir
     private Path directory;
 
     @Test
-    void shouldGoOnAtItsFloorWhileCutOffAndBeWholeAfterTheHeal(TestReporter reporter) throws IOException, SQLException {
+    void shouldGoOnAtItsFloorWhileCutOffAndBeWholeAfterTheHeal() throws IOException, SQLException {
         Optional<String> obstacle = Stage.obstacle();
         assumeTrue(obstacle.isEmpty(), obstacle.orElse(""));
         Path history = directory.resolve("history");
@@ -57,16 +62,16 @@ class IsolationIT {
             cluster.start();
             SupplyWatch.await("all brokers are ready", SOON, cluster::allReady, () -> "logs: " + cluster.log("*"));
             try (SupplyWatch watch = new SupplyWatch(history, postgres.getJdbcUrl("postgres", "postgres"))) {
-                cutAndHeal(stage, cluster, watch, reporter);
+                cutAndHeal(stage, cluster, watch);
             }
         }
     }
 
-    private static void cutAndHeal(Stage stage, StagedCluster cluster, SupplyWatch watch, TestReporter reporter)
+    private static void cutAndHeal(Stage stage, StagedCluster cluster, SupplyWatch watch)
             throws IOException, SQLException {
         TopicClient topics = cluster.topics("b1");
         Load load = (broker, topic, perSecond) -> cluster.topics(broker).press(topic, perSecond);
-        watch.create(topics, TOPIC.value(), RATE, 90, "gossip", 0.5);
+        watch.create(topics, TOPIC.value(), RATE, BURST, "gossip", 0.5);
         BROKERS.forEach(broker -> load.press(broker, TOPIC.value(), 1_500));
         awaitTopic(
                 topics,
@@ -104,7 +109,7 @@ class IsolationIT {
                 .isNotEmpty()
                 .allMatch(each -> each.kept() && each.incarnation() == isolated.incarnation());
         assertThat((double) alone.size()).isGreaterThan(0.95 * kept * 8);
-        assertThat(watch.admissions().used(TOPIC, Limit.of(RATE, 90), fromNs, toNs))
+        assertThat(watch.admissions().used(TOPIC, Limit.of(RATE, BURST), fromNs, toNs))
                 .isEmpty();
         assertThat(cluster.status("b3")).as("who is cut off does not answer").isEmpty();
 
@@ -115,15 +120,17 @@ class IsolationIT {
                 "all three have all of it",
                 found -> found.shares().size() == 3
                         && found.sumRate() == RATE
-                        && found.sumBurst() == 90
+                        && found.sumBurst() == BURST
                         && found.stranded().rate() == 0);
         Duration whole = Duration.ofNanos(System.nanoTime() - healedNs);
         assertThat(watch.holder("b3").incarnation()).isGreaterThan(isolated.incarnation());
         watch.assertNothingViolated();
-        reporter.publishEntry(
-                "isolation",
-                "leased half inherited after " + inherited + "; alone " + alone.size() + " messages in 8 s at " + kept
-                        + "/s; whole " + whole + " after the heal");
+        LOG.info(
+                "Cut off: leased half inherited after {}; alone {} messages in 8 s at {}/s; whole {} after the heal",
+                inherited,
+                alone.size(),
+                kept,
+                whole);
     }
 
     private static boolean inherited(SupplyWatch watch, Holder victim, Account account) {

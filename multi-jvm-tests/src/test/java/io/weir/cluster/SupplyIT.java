@@ -24,10 +24,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Limits in a cluster of three broker JVMs on PostgreSQL: they follow demand, change, and outlive brokers. What is asserted comes from
@@ -35,6 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(180)
 class SupplyIT {
+    private static final Logger LOG = LoggerFactory.getLogger(SupplyIT.class);
     private static final Duration SOON = Duration.ofSeconds(60);
     /** For a machine that has other things to do; what is measured is reported. */
     private static final Duration SLACK = Duration.ofSeconds(6);
@@ -76,7 +78,9 @@ class SupplyIT {
     /** Whatever a test did, the whole history up to its end was allowed. */
     @AfterEach
     void nothingViolated() throws IOException, SQLException {
-        pressed.forEach(topic -> BROKERS.forEach(broker -> load.press(broker, topic, 0)));
+        BROKERS.stream()
+                .filter(broker -> cluster.line(broker).state().equals("up"))
+                .forEach(broker -> pressed.forEach(topic -> load.press(broker, topic, 0)));
         watch.assertNothingViolated();
         for (String broker : BROKERS) {
             assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))
@@ -95,9 +99,9 @@ class SupplyIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"gossip", "adaptor"})
-    void shouldBringTheLimitToWhereTheDemandIs(String adapt, TestReporter reporter) throws IOException {
+    void shouldBringTheLimitToWhereTheDemandIs(String adapt) throws IOException {
         String topic = "skew-" + adapt;
-        create(topic, 1_000, 100, adapt);
+        create(topic, 1_000, 500, adapt);
         load.press("b1", topic, 2_000);
         Duration there = awaitShare(topic, "b1", 950, Duration.ofSeconds(10).plus(SLACK));
 
@@ -105,42 +109,35 @@ class SupplyIT {
         load.press("b3", topic, 2_000);
         Duration moved = awaitShare(topic, "b3", 950, Duration.ofSeconds(10).plus(SLACK));
 
-        long fromNs = System.nanoTime();
-        SupplyWatch.letPass(Duration.ofSeconds(3));
-        assertThat(watch.admissions()
-                        .used(new TopicName(topic), Limit.of(0.95 * 1_000, 100), fromNs, System.nanoTime()))
-                .isEmpty();
-        reporter.publishEntry(adapt, "95% of r at b1 after " + there + ", at b3 " + moved + " after demand moved");
+        assertUsed(topic, 0.95 * 1_000, Duration.ofSeconds(3));
+        LOG.info("{}: 95% of r at b1 after {}, at b3 {} after demand moved", adapt, there, moved);
     }
 
     @Test
-    void shouldRaiseAndLowerALimitUnderLoad(TestReporter reporter) throws IOException {
+    void shouldRaiseAndLowerALimitUnderLoad() throws IOException {
         String topic = "changing";
-        create(topic, 1_000, 100, "gossip");
+        create(topic, 1_000, 500, "gossip");
         pressEverywhere(topic, 2_500);
         awaitSum(topic, 1_000, SLACK);
 
         long askedNs = System.nanoTime();
-        watch.change(topics("b1"), topic, 2_000, 200, Duration.ofSeconds(5).plus(SLACK));
+        watch.change(topics("b1"), topic, 2_000, 1_000, Duration.ofSeconds(5).plus(SLACK));
         Duration raised = Duration.ofNanos(System.nanoTime() - askedNs);
         awaitSum(topic, 2_000, SLACK);
-        long fromNs = System.nanoTime();
-        SupplyWatch.letPass(Duration.ofSeconds(2));
-        assertThat(watch.admissions().used(new TopicName(topic), Limit.of(2_000, 200), fromNs, System.nanoTime()))
-                .isEmpty();
+        assertUsed(topic, 2_000, Duration.ofSeconds(2));
 
         askedNs = System.nanoTime();
-        watch.change(topics("b2"), topic, 500, 50, Duration.ofSeconds(10).plus(SLACK));
+        watch.change(topics("b2"), topic, 500, 250, Duration.ofSeconds(10).plus(SLACK));
         Duration lowered = Duration.ofNanos(System.nanoTime() - askedNs);
         awaitSum(topic, 500, SLACK);
         SupplyWatch.letPass(Duration.ofSeconds(2));
-        reporter.publishEntry("limit", "raised after " + raised + ", lowered after " + lowered);
+        LOG.info("Limit: raised after {}, lowered after {}", raised, lowered);
     }
 
     @Test
-    void shouldInheritFromAKilledBrokerAndLetItEarnItsShareAgain(TestReporter reporter) throws IOException {
+    void shouldInheritFromAKilledBrokerAndLetItEarnItsShareAgain() throws IOException {
         String topic = "inherited";
-        create(topic, 900, 90, "gossip");
+        create(topic, 900, 450, "gossip");
         pressEverywhere(topic, 1_500);
         awaitSum(topic, 900, SLACK);
         awaitShare(topic, "b2", 250, SLACK);
@@ -154,23 +151,18 @@ class SupplyIT {
                         .filter(found -> shareOf(found, "b2").isEmpty() && found.sumRate() == 900)
                         .isPresent(),
                 () -> topics("b1").describe(topic));
-        long fromNs = System.nanoTime();
-        SupplyWatch.letPass(Duration.ofSeconds(4));
-        assertThat(watch.admissions().used(new TopicName(topic), Limit.of(900, 90), fromNs, System.nanoTime()))
-                .isEmpty();
+        assertUsed(topic, 900, Duration.ofSeconds(4));
 
         cluster.restart("b2");
         load.press("b1", topic, 0);
         load.press("b3", topic, 0);
         load.press("b2", topic, 1_500);
         Duration earned = awaitShare(topic, "b2", 855, Duration.ofSeconds(10).plus(SLACK));
-        reporter.publishEntry(
-                "kill -9", "whole on the others after " + whole + "; back, it had 95% of r after " + earned);
+        LOG.info("kill -9: whole on the others after {}; back, it had 95% of r after {}", whole, earned);
     }
 
     @Test
-    void shouldAdmitNothingPastTheLeaseWhenABrokerWasStoppedForThirtySeconds(TestReporter reporter)
-            throws IOException, SQLException {
+    void shouldAdmitNothingPastTheLeaseWhenABrokerWasStoppedForThirtySeconds() throws IOException, SQLException {
         String topic = "paused";
         create(topic, 900, 90, "gossip");
         pressEverywhere(topic, 1_500);
@@ -208,8 +200,16 @@ class SupplyIT {
                 .isLessThanOrEqualTo(1));
         assertThat(admissionsOf(before))
                 .allSatisfy(each -> assertThat(each.stampNs()).isLessThan(pausedNs + LEASE.toNanos()));
-        reporter.publishEntry(
-                "SIGSTOP", "whole on the others after " + whole + "; 200/s in its new life " + back + " after SIGCONT");
+        LOG.info("SIGSTOP: whole on the others after {}; 200/s in its new life {} after SIGCONT", whole, back);
+    }
+
+    /** C8 for so long from now on. */
+    private static void assertUsed(String topic, double rate, Duration time) throws IOException {
+        long fromNs = System.nanoTime();
+        SupplyWatch.letPass(time);
+        long toNs = System.nanoTime();
+        assertThat(watch.admissions().used(new TopicName(topic), Limit.of(rate, 1), fromNs, toNs))
+                .isEmpty();
     }
 
     private List<Admission> admissionsOf(Holder holder) throws IOException {
@@ -224,6 +224,10 @@ class SupplyIT {
         return admissionsOf(holder).stream().collect(Collectors.groupingBy(Admission::topic, Collectors.counting()));
     }
 
+    /**
+     * Bursts are half a second's worth where C8 is asserted: a gate's thread that gets no core for a tenth of one must not look
+     * like a limit that is not used.
+     */
     private void create(String topic, double rate, double burst, String adapt) {
         watch.create(topics("b1"), topic, rate, burst, adapt, 0);
         pressed.add(topic);
