@@ -7,6 +7,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.AdmissionHistory.Admission;
 import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.supervisor.node.TopicDescription;
 import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
@@ -135,13 +136,14 @@ class SupplyIT {
     }
 
     @Test
-    void shouldInheritFromAKilledBrokerAndLetItEarnItsShareAgain() throws IOException {
+    void shouldInheritFromAKilledBrokerAndLetItEarnItsShareAgain() throws IOException, SQLException {
         String topic = "inherited";
         create(topic, 900, 450, "gossip");
         pressEverywhere(topic, 1_500);
         awaitSum(topic, 900, SLACK);
         awaitShare(topic, "b2", 250, SLACK);
 
+        Holder killed = watch.holder("b2");
         cluster.kill("b2");
         Duration whole = SupplyWatch.await(
                 "the others have all of " + topic,
@@ -154,6 +156,9 @@ class SupplyIT {
         assertUsed(topic, 900, Duration.ofSeconds(4));
 
         cluster.restart("b2");
+        assertThat(watch.stored().leases())
+                .as("the lock of its directory proves that the killed process is over")
+                .anyMatch(row -> row.holder().equals(killed) && row.state() == LeaseRow.State.STOPPED);
         load.press("b1", topic, 0);
         load.press("b3", topic, 0);
         load.press("b2", topic, 1_500);
