@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.stream.Stream;
 
 /** What {@code mvn package} has left for these tests: they run it, not the classes beside them. */
@@ -28,6 +29,19 @@ public final class BuiltDistribution {
     /** A directory of a test's own, kept after it. */
     static Path directory(String name) {
         return TARGET.resolve("clusters").resolve(name);
+    }
+
+    /** The same, without what an earlier run has left there. */
+    static Path emptyDirectory(String name) throws IOException {
+        Path directory = directory(name);
+        if (Files.exists(directory)) {
+            try (Stream<Path> entries = Files.walk(directory)) {
+                for (Path entry : entries.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(entry);
+                }
+            }
+        }
+        return Files.createDirectories(directory);
     }
 
     private static Path only(Path directory, String glob) {

@@ -153,7 +153,8 @@ public final class BrokerProcess implements AutoCloseable {
         }
         node = life;
         recovered = true;
-        if (stopping()) {
+        // Whoever closed the tenure while this life began found no node to end.
+        if (stopping() || supply.tenureOver()) {
             life.leave();
         }
         life.terminated().toCompletableFuture().join();
