@@ -42,11 +42,6 @@ public final class TopicClient {
         change("PUT", "/topics/" + topic + "/limit", json(request));
     }
 
-    /** Presses with so many messages a second on the gate of this broker; 0 ends it. */
-    public void press(String topic, double perSecond) {
-        change("POST", "/load?topic=" + topic + "&rate=" + perSecond, HttpRequest.BodyPublishers.noBody());
-    }
-
     /** Empty where nobody answers, or there is no such topic. */
     public Optional<TopicDescription> describe(String topic) {
         try {

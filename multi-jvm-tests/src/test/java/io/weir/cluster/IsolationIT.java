@@ -70,9 +70,8 @@ class IsolationIT {
     private static void cutAndHeal(Stage stage, StagedCluster cluster, SupplyWatch watch)
             throws IOException, SQLException {
         TopicClient topics = cluster.topics("b1");
-        Load load = (broker, topic, perSecond) -> cluster.topics(broker).press(topic, perSecond);
         watch.create(topics, TOPIC.value(), RATE, BURST, "gossip", 0.5);
-        BROKERS.forEach(broker -> load.press(broker, TOPIC.value(), 1_500));
+        BROKERS.forEach(broker -> cluster.publish(broker, TOPIC.value(), 1_500));
         awaitTopic(
                 topics,
                 "every broker has a third, half of it kept",

@@ -3,6 +3,7 @@ package io.weir.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.cluster.history.AdmissionCheck;
+import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.AdmissionHistory.Admission;
@@ -52,7 +53,8 @@ class SupplyIT {
     private static BrokerCluster cluster;
     private static SupplyWatch watch;
 
-    private final Load load = (broker, topic, perSecond) -> topics(broker).press(topic, perSecond);
+    private final Publishers load =
+            new Publishers(broker -> Endpoint.parse(cluster.line(broker).tcp()));
     private final List<String> pressed = new ArrayList<>();
 
     @BeforeAll
@@ -79,9 +81,7 @@ class SupplyIT {
     /** Whatever a test did, the whole history up to its end was allowed. */
     @AfterEach
     void nothingViolated() throws IOException, SQLException {
-        BROKERS.stream()
-                .filter(broker -> cluster.line(broker).state().equals("up"))
-                .forEach(broker -> pressed.forEach(topic -> load.press(broker, topic, 0)));
+        load.close();
         watch.assertNothingViolated();
         for (String broker : BROKERS) {
             assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))

@@ -40,13 +40,13 @@ final class SupplyWatch implements AutoCloseable {
 
     void create(TopicClient at, String topic, double rate, double burst, String adapt, double floor) {
         courses.put(new TopicName(topic), new LimitCourse(Limit.of(rate, burst), System.nanoTime()));
-        at.create(topic, new TopicRequest(rate, burst, adapt, floor));
+        at.create(topic, TopicRequest.limit(rate, burst, adapt, floor));
     }
 
     /** Changes a limit and waits until exactly that exists. */
     void change(TopicClient at, String topic, double rate, double burst, Duration within) {
         long askedNs = System.nanoTime();
-        at.changeLimit(topic, new TopicRequest(rate, burst, null, null));
+        at.changeLimit(topic, TopicRequest.limit(rate, burst, null, null));
         await(
                 topic + " has the limit " + rate + ", " + burst,
                 within,

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,7 @@ public final class StagedCluster implements AutoCloseable {
     private final List<String> ids;
     private final String storeUrl;
     private final Map<String, String> environment;
+    private final List<Process> publishers = new ArrayList<>();
     private final Map<String, Process> processes = new LinkedHashMap<>();
     private final Thread lastCare = new Thread(this::killAll, "stage-kill");
 
@@ -80,6 +82,30 @@ public final class StagedCluster implements AutoCloseable {
             builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_") && !name.equals("WEIR_LOG_LEVEL"));
             builder.environment().putAll(environment);
             return builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Publishes at a broker from inside its own network, so that it goes on when that is cut off; until this is closed. */
+    public void publish(String id, String topic, int perSecond) {
+        List<String> arguments = List.of(
+                "pub",
+                topic,
+                "a message of some length",
+                "--rate",
+                Integer.toString(perSecond),
+                "--count",
+                Long.toString(Long.MAX_VALUE),
+                "--tcp",
+                stage.address(id) + ":" + TCP);
+        try {
+            publishers.add(new ProcessBuilder(stage.inside(id, installation.command("cli", arguments)))
+                    .redirectInput(Path.of("/dev/null").toFile())
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(
+                            directory.resolve(id + "-publisher.log").toFile()))
+                    .start());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -137,6 +163,7 @@ public final class StagedCluster implements AutoCloseable {
 
     @Override
     public void close() {
+        publishers.forEach(Process::destroyForcibly);
         stage.heal();
         processes.values().forEach(Process::destroy);
         try {
