@@ -12,6 +12,7 @@ import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.WeirSettings.SupplySettings;
+import io.weir.config.WeirSettings.TopicsSettings;
 import io.weir.config.value.BrokerId;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -169,7 +170,14 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         Endpoint tcp = new Endpoint(text(config, "weir.tcp.host"), port(config, "weir.tcp.port"));
         HttpSettings http = http(config, cluster, tcp);
         return new WeirSettings(
-                broker(config), cluster, tcp, http, store(config), supply(config), aeronDirectory(config, cluster));
+                broker(config),
+                cluster,
+                tcp,
+                http,
+                store(config),
+                supply(config),
+                topics(config),
+                aeronDirectory(config, cluster));
     }
 
     private static BrokerSettings broker(Config config) {
@@ -286,6 +294,14 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 history.isEmpty() ? Optional.empty() : Optional.of(path("weir.supply.history", history)));
     }
 
+    private static TopicsSettings topics(Config config) {
+        return new TopicsSettings(
+                List.copyOf(config.getStringList("weir.topics.defaults")),
+                bytes(config, "weir.topics.store-size", 16L << 20, 1L << 40),
+                (int) bytes(config, "weir.topics.max-message-size", 1, 64L << 20),
+                whole(config, "weir.tcp.max-connections", 1, 1_000_000));
+    }
+
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {
         String directory = text(config, "weir.aeron.directory");
         if (directory.isEmpty() && cluster.transport().equals("aeron-udp")) {
@@ -332,6 +348,19 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
             int value = config.getInt(key);
             if (value < min || value > max) {
                 throw SettingsException.of(key, value, rule);
+            }
+            return value;
+        } catch (ConfigException e) {
+            throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
+        }
+    }
+
+    private static long bytes(Config config, String key, long min, long max) {
+        String rule = "must be a size from " + min + " to " + max + " bytes, such as 256MiB";
+        try {
+            long value = config.getBytes(key);
+            if (value < min || value > max) {
+                throw SettingsException.of(key, config.getValue(key).unwrapped(), rule);
             }
             return value;
         } catch (ConfigException e) {

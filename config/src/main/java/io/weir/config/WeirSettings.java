@@ -14,6 +14,7 @@ public record WeirSettings(
         HttpSettings http,
         StoreSettings store,
         SupplySettings supply,
+        TopicsSettings topics,
         Optional<Path> aeronDirectory) {
 
     /** Who the broker is, and where it keeps what is its own. */
@@ -81,6 +82,14 @@ public record WeirSettings(
             Duration adaptation,
             double deadBand,
             Optional<Path> history) {}
+
+    /**
+     * What topics are like that nobody defined, and what a broker bears.
+     *
+     * @param defaults limits by name, each "PATTERN RATE BURST"
+     * @param storeBytes for the bodies of all messages that a broker holds
+     */
+    public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
 
     /** The databases that a store can be. */
     public enum StoreKind {

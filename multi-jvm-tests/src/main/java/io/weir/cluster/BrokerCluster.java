@@ -42,6 +42,7 @@ public final class BrokerCluster implements AutoCloseable {
         private Path directory;
         private Installation installation;
         private Optional<String> storeUrl = Optional.empty();
+        private Map<String, String> environment = Map.of();
 
         private Builder(int brokers) {
             this.brokers = brokers;
@@ -64,19 +65,27 @@ public final class BrokerCluster implements AutoCloseable {
             return this;
         }
 
+        /** Settings of every broker, by their variables: {@code WEIR_SUPPLY_HISTORY}; kept through restarts. */
+        public Builder withEnvironment(Map<String, String> environment) {
+            this.environment = Map.copyOf(environment);
+            return this;
+        }
+
         public BrokerCluster start() {
             deleteRecursively(directory);
             LocalCluster cluster = new LocalCluster(installation, ClusterDirectory.create(directory), line -> {});
             cluster.up(new LocalCluster.Plan(
-                    Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, Map.of()));
-            return new BrokerCluster(cluster);
+                    Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, environment));
+            return new BrokerCluster(cluster, environment);
         }
     }
 
     private final LocalCluster cluster;
+    private final Map<String, String> environment;
 
-    private BrokerCluster(LocalCluster cluster) {
+    private BrokerCluster(LocalCluster cluster, Map<String, String> environment) {
         this.cluster = cluster;
+        this.environment = environment;
     }
 
     public static Builder of(int brokers) {
@@ -88,9 +97,12 @@ public final class BrokerCluster implements AutoCloseable {
     }
 
     private Optional<BrokerStatus> answer(String id) {
-        return new BrokerClient(new Endpoint("127.0.0.1", cluster.state().httpPort(id)))
-                .status()
-                .join();
+        return new BrokerClient(http(id)).status().join();
+    }
+
+    /** Where a broker answers HTTP. */
+    public Endpoint http(String id) {
+        return new Endpoint("127.0.0.1", cluster.state().httpPort(id));
     }
 
     /** The cluster as {@code weir status} shows it. */
@@ -127,12 +139,12 @@ public final class BrokerCluster implements AutoCloseable {
 
     /** Starts a broker that has died; returns once it is ready. */
     public void restart(String id) {
-        cluster.startBroker(id, Map.of());
+        cluster.startBroker(id, environment);
     }
 
     /** Starts every process that has died. */
     public void restartTheDead() {
-        cluster.up(LocalCluster.Plan.defaults());
+        cluster.up(new LocalCluster.Plan(Optional.empty(), Optional.empty(), Optional.empty(), environment));
     }
 
     public void awaitAllUp(Duration within) {

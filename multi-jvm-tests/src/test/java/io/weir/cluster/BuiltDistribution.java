@@ -5,10 +5,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.stream.Stream;
 
 /** What {@code mvn package} has left for these tests: they run it, not the classes beside them. */
-final class BuiltDistribution {
+public final class BuiltDistribution {
     private static final Path TARGET = Path.of("target").toAbsolutePath();
 
     private BuiltDistribution() {}
@@ -21,13 +22,26 @@ final class BuiltDistribution {
         return only(TARGET, "weir-*.tar.gz");
     }
 
-    static Path launcher() {
+    public static Path launcher() {
         return Path.of("..").toAbsolutePath().normalize().resolve("weir");
     }
 
     /** A directory of a test's own, kept after it. */
     static Path directory(String name) {
         return TARGET.resolve("clusters").resolve(name);
+    }
+
+    /** The same, without what an earlier run has left there. */
+    static Path emptyDirectory(String name) throws IOException {
+        Path directory = directory(name);
+        if (Files.exists(directory)) {
+            try (Stream<Path> entries = Files.walk(directory)) {
+                for (Path entry : entries.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.delete(entry);
+                }
+            }
+        }
+        return Files.createDirectories(directory);
     }
 
     private static Path only(Path directory, String glob) {

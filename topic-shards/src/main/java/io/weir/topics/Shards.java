@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  * All topic shards of this broker, on the message path's thread: finds the one that is meant, serves those in whose line
  * something waits, and looks after what is deferred or in flight.
  *
- * <p>Time-outs need no timer each. Every new deadline only lowers the one time at which all channels are looked through; a
+ * <p>Time-outs need no timer each. Every new deadline only lowers the time at which its topic's channels are looked through; a
  * message that is acknowledged leaves it as it is. So consumers that acknowledge in time cost one look per time-out.
  */
 final class Shards implements MessagePort {
@@ -143,10 +143,14 @@ final class Shards implements MessagePort {
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(new TopicName(topic));
-        return shard == null
-                ? null
-                : shard.subscribe(
-                        subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+        if (shard == null) {
+            return null;
+        }
+        if (shard.find(channel) == null && !channel.endsWith("#ephemeral")) {
+            directory.channelWanted(shard.name(), channel);
+        }
+        return shard.subscribe(
+                subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
     }
 
     /**
@@ -316,12 +320,7 @@ final class Shards implements MessagePort {
         lookedNs = nowNs;
         lookAgainNs = NO_DEADLINE;
         for (int i = 0; i < all.size(); i++) {
-            TopicShard shard = all.get(i);
-            shard.expireChannels(nowNs);
-            long nextNs = shard.nextChannelDeadlineNs();
-            if (nextNs != NO_DEADLINE) {
-                lookAgainAt(nextNs);
-            }
+            all.get(i).expireChannels(nowNs);
         }
     }
 
@@ -348,7 +347,7 @@ final class Shards implements MessagePort {
         return earliestNs;
     }
 
-    /** Not more often than every millisecond, because each time all channels are looked through. */
+    /** Not more often than every millisecond, because each time all topics are asked. */
     void lookAgainAt(long deadlineNs) {
         long notBeforeNs = lookedNs + LOOK_AT_MOST_EVERY_NS;
         long atNs = deadlineNs - notBeforeNs < 0 ? notBeforeNs : deadlineNs;

@@ -12,14 +12,17 @@ import akka.persistence.typed.javadsl.CommandHandler;
 import akka.persistence.typed.javadsl.Effect;
 import akka.persistence.typed.javadsl.EventHandler;
 import akka.persistence.typed.javadsl.EventSourcedBehavior;
+import akka.persistence.typed.javadsl.RetentionCriteria;
 import akka.persistence.typed.javadsl.SignalHandler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.topics.TopicDefinition.ChannelSettings;
+import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.LimitSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,131 +32,145 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
- * A topic's definition, the one authority on it in the cluster: a sharded entity, event sourced. It decides which version of the
- * limit comes next and puts that into the limits' rows, from where the brokers take it; how supply is made and moved is
- * theirs.
+ * A topic's definition, the one authority on it in the cluster: a sharded entity, event sourced. It decides what comes next and
+ * puts that into the store's rows, from where all brokers take it: the definition, and each version of the limit. How supply is
+ * made and moved is the brokers' business.
  *
  * <pre>
- *   create, limit ── persisted ──► row of version v inserted? ── yes ──► answered, v takes effect
- *                                      │ no: v − 1 is not done yet (a lowering is being burned), or the store is away
- *                                      └──► tried again every second; another change is refused meanwhile
+ *   a change ── persisted ──► rows written? ── yes ──► answered, it takes effect
+ *                                 │ no: the limit's version before is not done yet (a lowering is being burned), or the
+ *                                 │ store is away
+ *                                 └──► answered as pending, tried again every second; another limit is refused meanwhile
  * </pre>
  */
-public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Event, Topic.State> {
+public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
 
     private static final Duration RETRY = Duration.ofSeconds(1);
     private static final int MOST_WAITING = 100;
+    private static final int MOST_CHANNELS = 1_000;
 
     /** What it understands. */
     public sealed interface Command extends CrossesNodes {}
 
-    /** Defines a topic that is not there yet; the same definition again is no error. */
-    public record Create(Definition definition, ActorRef<Answer> replyTo) implements Command {}
+    /** Makes a topic that is not there. The same again is no error; another limit is. */
+    public record Create(LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
 
-    /** Gives a topic another limit; what is absent stays as it is. */
-    public record Change(
+    /** Makes a topic if it is not there, and whatever is there is fine: somebody publishes or consumes. */
+    public record Ensure(LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
+
+    /** Gives a topic another limit; what is null stays as it is. */
+    public record ChangeLimit(
             Long rateMicros, Long burstMicros, Integer floorPermille, Sharing sharing, ActorRef<Answer> replyTo)
             implements Command {}
 
+    /** Changes how messages are treated. */
+    public record ChangeDelivery(Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
+
+    /** Keeps messages from the channels, or ends that. */
+    public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
+
+    /** Its messages are dropped everywhere, its limit goes to nothing. */
+    public record Delete(ActorRef<Answer> replyTo) implements Command {}
+
+    /** Makes a channel, or changes it. */
+    public record SetChannel(String channel, ChannelSettings settings, ActorRef<Answer> replyTo) implements Command {}
+
+    /** A consumer came for a channel: it is made if it is not there. */
+    public record EnsureChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
+
+    /** The channel's messages are dropped everywhere. */
+    public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
+
+    /** Asks for the definition. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
     private record Retry() implements Command {}
 
-    private record Inserted(long version, boolean done, String problem) implements Command {}
-
-    /**
-     * How a topic is limited.
-     *
-     * @param floorPermille φ in thousandths
-     */
-    public record Definition(long rateMicros, long burstMicros, int floorPermille, Sharing sharing)
-            implements CrossesNodes {
-        Share limit() {
-            return new Share(rateMicros, burstMicros);
-        }
-    }
+    private record Written(long revision, boolean limitInserted, String problem) implements Command {}
 
     /**
      * What became of a command.
      *
-     * @param version 0 if there is no such topic
-     * @param pending whether the version waits for the one before it
+     * @param pending whether the rows are not written yet
      * @param problem why it was refused, or null
      */
-    public record Answer(Definition definition, long version, boolean pending, String problem)
-            implements CrossesNodes {}
+    public record Answer(TopicDefinition definition, boolean pending, String problem) implements CrossesNodes {}
 
-    /** What happened. */
-    public sealed interface Event extends CrossesNodes {}
-
-    /** Version {@code version} of the limit was decided. */
-    public record Defined(long version, Definition definition) implements Event {}
-
-    /** The definition so far. */
-    public record State(long version, Definition definition) implements CrossesNodes {}
+    /** The one event: this is the definition now. */
+    public record Changed(TopicDefinition definition) implements CrossesNodes {}
 
     private final ActorContext<Command> context;
     private final TimerScheduler<Command> timers;
     private final TopicName name;
-    private final SupplyStore store;
-    private final Executor storeExecutor;
+    private final SupplyStore limits;
+    private final TopicRows rows;
+    private final Executor storeThreads;
     private final Supplier<Holder> minter;
-    private final Runnable inserted;
+    private final Runnable written;
     private final List<ActorRef<Answer>> waiting = new ArrayList<>();
-    private boolean pending;
-    private boolean inserting;
+    private long limitInStore;
+    private long revisionInStore;
+    private boolean writing;
 
     /**
      * @param minter who mints what is created here: the holder of this broker
-     * @param inserted told when a row is new, so that this broker looks at once
+     * @param written told when a row is new, so that brokers look at once
      */
     public static Behavior<Command> create(
-            TopicName name, SupplyStore store, Executor storeExecutor, Supplier<Holder> minter, Runnable inserted) {
+            TopicName name,
+            SupplyStore limits,
+            TopicRows rows,
+            Executor storeThreads,
+            Supplier<Holder> minter,
+            Runnable written) {
         return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new Topic(context, timers, name, store, storeExecutor, minter, inserted)));
+                timers -> new Topic(context, timers, name, limits, rows, storeThreads, minter, written)));
     }
 
     private Topic(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
             TopicName name,
-            SupplyStore store,
-            Executor storeExecutor,
+            SupplyStore limits,
+            TopicRows rows,
+            Executor storeThreads,
             Supplier<Holder> minter,
-            Runnable inserted) {
+            Runnable written) {
         super(PersistenceId.of(KEY.name(), name.value()));
         this.context = context;
         // Found by itself it would be that of the timers around this behaviour.
         context.setLoggerName(Topic.class);
         this.timers = timers;
         this.name = name;
-        this.store = store;
-        this.storeExecutor = storeExecutor;
+        this.limits = limits;
+        this.rows = rows;
+        this.storeThreads = storeThreads;
         this.minter = minter;
-        this.inserted = inserted;
+        this.written = written;
     }
 
     @Override
-    public State emptyState() {
-        return new State(0, null);
+    public TopicDefinition emptyState() {
+        return TopicDefinition.none(name);
     }
 
     @Override
-    public EventHandler<State, Event> eventHandler() {
-        return newEventHandlerBuilder()
-                .forAnyState()
-                .onEvent(Defined.class, (state, event) -> new State(event.version, event.definition))
-                .build();
+    public EventHandler<TopicDefinition, Changed> eventHandler() {
+        return (before, event) -> event.definition;
     }
 
-    /** A former life may have died between the event and the row. */
     @Override
-    public SignalHandler<State> signalHandler() {
+    public RetentionCriteria retentionCriteria() {
+        return RetentionCriteria.snapshotEvery(20, 2).withDeleteEventsOnSnapshot();
+    }
+
+    /** A former life may have died between the event and the rows. */
+    @Override
+    public SignalHandler<TopicDefinition> signalHandler() {
         return newSignalHandlerBuilder()
-                .onSignal(RecoveryCompleted.instance(), state -> {
-                    pending = state.version > 0;
-                    if (pending) {
+                .onSignal(RecoveryCompleted.instance(), now -> {
+                    if (now.revision() > 0) {
                         context.getSelf().tell(new Retry());
                     }
                 })
@@ -161,117 +178,195 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Event
     }
 
     @Override
-    public CommandHandler<Command, Event, State> commandHandler() {
+    public CommandHandler<Command, Changed, TopicDefinition> commandHandler() {
         return newCommandHandlerBuilder()
                 .forAnyState()
                 .onCommand(Create.class, this::onCreate)
-                .onCommand(Change.class, this::onChange)
-                .onCommand(Get.class, this::onGet)
-                .onCommand(Retry.class, (state, retry) -> onRetry(state))
-                .onCommand(Inserted.class, this::onInserted)
+                .onCommand(Ensure.class, this::onEnsure)
+                .onCommand(ChangeLimit.class, this::onChangeLimit)
+                .onCommand(ChangeDelivery.class, this::onChangeDelivery)
+                .onCommand(Pause.class, this::onPause)
+                .onCommand(Delete.class, this::onDelete)
+                .onCommand(SetChannel.class, this::onSetChannel)
+                .onCommand(EnsureChannel.class, this::onEnsureChannel)
+                .onCommand(DeleteChannel.class, this::onDeleteChannel)
+                .onCommand(Get.class, (now, command) -> answer(now, command.replyTo, null))
+                .onCommand(Retry.class, (now, command) -> onRetry(now))
+                .onCommand(Written.class, this::onWritten)
                 .build();
     }
 
-    private Effect<Event, State> onCreate(State state, Create command) {
-        if (state.version > 0 && !state.definition.equals(command.definition)) {
-            return refuse(state, command.replyTo, "there is a topic " + name + " already, with another definition");
+    private Effect<Changed, TopicDefinition> onCreate(TopicDefinition now, Create command) {
+        if (now.exists()
+                && !(now.limit().equals(command.limit) && now.delivery().equals(command.delivery))) {
+            return answer(now, command.replyTo, "there is a topic " + name + " already, with another definition");
         }
-        return state.version > 0 ? answer(state, command.replyTo) : define(state, command.definition, command.replyTo);
+        return create(now, command.limit, command.delivery, command.replyTo);
     }
 
-    private Effect<Event, State> onChange(State state, Change command) {
-        if (state.version == 0) {
-            return refuse(state, command.replyTo, "there is no topic " + name);
+    private Effect<Changed, TopicDefinition> onEnsure(TopicDefinition now, Ensure command) {
+        return create(now, command.limit, command.delivery, command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> create(
+            TopicDefinition now, LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) {
+        if (now.exists()) {
+            return change(now, now, replyTo);
         }
-        Definition now = state.definition;
-        Definition wanted = new Definition(
-                command.rateMicros == null ? now.rateMicros : command.rateMicros,
-                command.burstMicros == null ? now.burstMicros : command.burstMicros,
-                command.floorPermille == null ? now.floorPermille : command.floorPermille,
-                command.sharing == null ? now.sharing : command.sharing);
-        if (wanted.equals(now)) {
-            return answer(state, command.replyTo);
+        if (limitPending(now)) {
+            return answer(now, replyTo, "the topic " + name + " is still being deleted: try again in a moment");
         }
-        if (pending) {
-            return refuse(
-                    state,
+        return change(now, now.created(limit, delivery), replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onChangeLimit(TopicDefinition now, ChangeLimit command) {
+        LimitSettings limit = now.limit();
+        LimitSettings wanted = new LimitSettings(
+                command.rateMicros == null ? limit.rateMicros() : command.rateMicros,
+                command.burstMicros == null ? limit.burstMicros() : command.burstMicros,
+                command.floorPermille == null ? limit.floorPermille() : command.floorPermille,
+                command.sharing == null ? limit.sharing() : command.sharing);
+        if (now.exists() && !wanted.equals(limit) && limitPending(now)) {
+            return answer(
+                    now,
                     command.replyTo,
-                    "the change to version " + state.version + " of " + name + " has not begun yet: try again later");
+                    "the change to version " + now.limitVersion() + " of the limit of " + name
+                            + " has not begun yet: try again in a moment");
         }
-        return define(state, wanted, command.replyTo);
+        return ifThere(now, wanted.equals(limit) ? now : now.withLimit(wanted), command.replyTo);
     }
 
-    private Effect<Event, State> define(State state, Definition definition, ActorRef<Answer> replyTo) {
-        if (waiting.size() == MOST_WAITING) {
-            return refuse(state, replyTo, "too many changes of " + name + " wait already");
+    private Effect<Changed, TopicDefinition> onChangeDelivery(TopicDefinition now, ChangeDelivery command) {
+        return ifThere(
+                now,
+                now.delivery().equals(command.delivery) ? now : now.withDelivery(command.delivery),
+                command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onPause(TopicDefinition now, Pause command) {
+        return ifThere(now, now.paused() == command.paused ? now : now.withPaused(command.paused), command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onDelete(TopicDefinition now, Delete command) {
+        if (now.exists() && limitPending(now)) {
+            return answer(now, command.replyTo, "the limit of " + name + " is still changing: try again in a moment");
         }
-        return Effect().persist(new Defined(state.version + 1, definition)).thenRun(now -> {
-            pending = true;
+        return ifThere(now, now.gone(), command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onSetChannel(TopicDefinition now, SetChannel command) {
+        return setChannel(now, command.channel, command.settings, command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onEnsureChannel(TopicDefinition now, EnsureChannel command) {
+        ChannelSettings known = now.channels().get(command.channel);
+        return setChannel(now, command.channel, known == null ? new ChannelSettings(false) : known, command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> setChannel(
+            TopicDefinition now, String channel, ChannelSettings settings, ActorRef<Answer> replyTo) {
+        if (!now.channels().containsKey(channel) && now.channels().size() >= MOST_CHANNELS) {
+            return answer(now, replyTo, name + " has " + MOST_CHANNELS + " channels already");
+        }
+        return ifThere(
+                now, settings.equals(now.channels().get(channel)) ? now : now.withChannel(channel, settings), replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> onDeleteChannel(TopicDefinition now, DeleteChannel command) {
+        return ifThere(
+                now,
+                now.channels().containsKey(command.channel) ? now.withoutChannel(command.channel) : now,
+                command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> ifThere(
+            TopicDefinition now, TopicDefinition next, ActorRef<Answer> replyTo) {
+        return now.exists() ? change(now, next, replyTo) : answer(now, replyTo, "there is no topic " + name);
+    }
+
+    private Effect<Changed, TopicDefinition> change(
+            TopicDefinition now, TopicDefinition next, ActorRef<Answer> replyTo) {
+        if (next == now) {
+            if (!inStore(now) && waiting.size() < MOST_WAITING) {
+                waiting.add(replyTo);
+                write(now);
+                return Effect().none();
+            }
+            return answer(now, replyTo, null);
+        }
+        if (waiting.size() == MOST_WAITING) {
+            return answer(now, replyTo, "too many changes of " + name + " wait already");
+        }
+        return Effect().persist(new Changed(next)).thenRun(stored -> {
             waiting.add(replyTo);
-            insert(now);
+            write(stored);
         });
     }
 
-    private Effect<Event, State> refuse(State state, ActorRef<Answer> replyTo, String problem) {
-        replyTo.tell(new Answer(state.definition, state.version, pending, problem));
+    private Effect<Changed, TopicDefinition> answer(TopicDefinition now, ActorRef<Answer> replyTo, String problem) {
+        replyTo.tell(new Answer(now, !inStore(now), problem));
         return Effect().none();
     }
 
-    private Effect<Event, State> answer(State state, ActorRef<Answer> replyTo) {
-        if (pending && waiting.size() < MOST_WAITING) {
-            waiting.add(replyTo);
-            insert(state);
-        } else {
-            replyTo.tell(new Answer(state.definition, state.version, pending, null));
+    private boolean limitPending(TopicDefinition now) {
+        return limitInStore < now.limitVersion();
+    }
+
+    private boolean inStore(TopicDefinition now) {
+        return revisionInStore >= now.revision() && !limitPending(now);
+    }
+
+    private Effect<Changed, TopicDefinition> onRetry(TopicDefinition now) {
+        if (!inStore(now)) {
+            write(now);
         }
         return Effect().none();
     }
 
-    private Effect<Event, State> onGet(State state, Get command) {
-        command.replyTo.tell(new Answer(state.definition, state.version, pending, null));
-        return Effect().none();
-    }
-
-    private Effect<Event, State> onRetry(State state) {
-        if (pending) {
-            insert(state);
-        }
-        return Effect().none();
-    }
-
-    private void insert(State state) {
-        if (inserting) {
+    private void write(TopicDefinition now) {
+        if (writing) {
             return;
         }
-        inserting = true;
+        writing = true;
         LimitRow row = new LimitRow(
                 name,
-                state.version,
-                state.definition.limit(),
-                state.definition.floorPermille,
-                state.definition.sharing,
+                now.limitVersion(),
+                now.limit().share(),
+                now.limit().floorPermille(),
+                now.limit().sharing(),
                 Optional.of(minter.get()),
                 false);
+        boolean limitIsThere = !limitPending(now);
         context.pipeToSelf(
-                CompletableFuture.supplyAsync(() -> store.insert(row), storeExecutor),
-                (done, failure) -> new Inserted(
-                        state.version, failure == null && done, failure == null ? null : failure.getMessage()));
+                CompletableFuture.supplyAsync(
+                        () -> {
+                            rows.put(now);
+                            return limitIsThere || limits.insert(row);
+                        },
+                        storeThreads),
+                (inserted, failure) -> new Written(
+                        failure == null ? now.revision() : 0,
+                        failure == null && inserted,
+                        failure == null ? null : failure.getMessage()));
     }
 
-    private Effect<Event, State> onInserted(State state, Inserted answer) {
-        inserting = false;
-        if (answer.done) {
-            pending = answer.version != state.version;
-            inserted.run();
-        } else {
-            if (answer.problem != null) {
-                context.getLog()
-                        .warn("{} could not put version {} into the store: {}", name, answer.version, answer.problem);
-            }
+    private Effect<Changed, TopicDefinition> onWritten(TopicDefinition now, Written outcome) {
+        writing = false;
+        revisionInStore = Math.max(revisionInStore, outcome.revision);
+        if (outcome.limitInserted && outcome.revision == now.revision()) {
+            limitInStore = now.limitVersion();
+        }
+        if (outcome.revision > 0) {
+            written.run();
+        }
+        if (outcome.problem != null) {
+            context.getLog().warn("{} could not put its definition into the store: {}", name, outcome.problem);
+        }
+        if (!inStore(now)) {
             timers.startSingleTimer(new Retry(), RETRY);
         }
         // Whoever waits is told how far it is, rather than left without an answer.
-        waiting.forEach(replyTo -> replyTo.tell(new Answer(state.definition, state.version, pending, null)));
+        waiting.forEach(replyTo -> replyTo.tell(new Answer(now, !inStore(now), null)));
         waiting.clear();
         return Effect().none();
     }

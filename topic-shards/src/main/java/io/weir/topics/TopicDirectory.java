@@ -10,4 +10,10 @@ public interface TopicDirectory {
      * asked again.
      */
     void wanted(TopicName topic);
+
+    /**
+     * A consumer came for a channel that this broker did not have: the other brokers of the topic are to keep messages for it, too.
+     * Must not wait, either.
+     */
+    default void channelWanted(TopicName topic, String channel) {}
 }

@@ -44,6 +44,7 @@ final class TopicShard {
     private long askedNs;
     private long published;
     private long dropped;
+    private long lookAgainNs = Duty.NO_DEADLINE;
     /** Whether it is in the list of those whose line is not empty. */
     boolean listed;
 
@@ -379,24 +380,30 @@ final class TopicShard {
         }
     }
 
+    /** Looks through the channels if that is due. */
     void expireChannels(long nowNs) {
-        for (int i = 0; i < channels.size(); i++) {
-            channels.get(i).expire(nowNs);
+        if (lookAgainNs == Duty.NO_DEADLINE) {
+            return;
         }
-    }
-
-    long nextChannelDeadlineNs() {
-        long earliestNs = Duty.NO_DEADLINE;
+        if (lookAgainNs - nowNs > 0) {
+            shards.lookAgainAt(lookAgainNs);
+            return;
+        }
+        lookAgainNs = Duty.NO_DEADLINE;
         for (int i = 0; i < channels.size(); i++) {
-            long channelNs = channels.get(i).nextDeadlineNs();
-            if (channelNs != Duty.NO_DEADLINE && (earliestNs == Duty.NO_DEADLINE || channelNs - earliestNs < 0)) {
-                earliestNs = channelNs;
+            Channel channel = channels.get(i);
+            channel.expire(nowNs);
+            long nextNs = channel.nextDeadlineNs();
+            if (nextNs != Duty.NO_DEADLINE) {
+                lookAgainAt(nextNs);
             }
         }
-        return earliestNs;
     }
 
     void lookAgainAt(long deadlineNs) {
+        if (lookAgainNs == Duty.NO_DEADLINE || deadlineNs - lookAgainNs < 0) {
+            lookAgainNs = deadlineNs;
+        }
         shards.lookAgainAt(deadlineNs);
     }
 

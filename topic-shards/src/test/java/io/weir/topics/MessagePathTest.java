@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.TopicName;
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -329,19 +331,7 @@ class MessagePathTest {
 
     @Test
     void shouldCloseConnectionsBeyondTheBound() throws IOException {
-        GatewaySettings usual = GatewaySettings.defaults();
-        GatewaySettings narrow = new GatewaySettings(
-                1,
-                usual.maxMessageBytes(),
-                usual.maxBodyBytes(),
-                usual.maxReady(),
-                usual.bufferBytes(),
-                usual.heartbeatNs(),
-                usual.maxHeartbeatNs(),
-                usual.messageTimeoutNs(),
-                usual.maxMessageTimeoutNs(),
-                usual.maxDelayNs(),
-                usual.stallNs());
+        GatewaySettings narrow = settings(1, GatewaySettings.defaults().stallNs());
         try (RunningBroker small = new RunningBroker(narrow, TopicSettings.defaults()).supply("orders", 10, 10);
                 NsqSocket first = NsqSocket.greeted(small.address())) {
             first.sendBody("PUB orders", "x");
@@ -359,6 +349,84 @@ class MessagePathTest {
             assertThat(consumer.answer()).isEqualTo("OK");
             RunningBroker.await(broker.path().delete(new TopicName("orders")));
             assertThat(consumer.ended()).isTrue();
+        }
+    }
+
+    private static GatewaySettings settings(int maxConnections, long stallNs) {
+        GatewaySettings usual = GatewaySettings.defaults();
+        return new GatewaySettings(
+                maxConnections,
+                usual.maxMessageBytes(),
+                usual.maxBodyBytes(),
+                usual.maxReady(),
+                usual.bufferBytes(),
+                usual.heartbeatNs(),
+                usual.maxHeartbeatNs(),
+                usual.messageTimeoutNs(),
+                usual.maxMessageTimeoutNs(),
+                usual.maxDelayNs(),
+                stallNs);
+    }
+
+    @Test
+    void shouldStopReadingAPublisherThatReadsNoAnswersAndGoOnWhenItDoes() throws Exception {
+        int messages = 1_500_000;
+        broker.supply("flood", 100_000_000, 100_000_000);
+        RunningBroker.await(broker.path()
+                .define(new TopicName("flood"), TopicSettings.defaults().withQueue(1_000, Overflow.DROP_OLDEST)));
+        try (NsqSocket publisher = client()) {
+            byte[] thousand = "PUB flood\n\0\0\0\1x".repeat(1_000).getBytes(StandardCharsets.ISO_8859_1);
+            AtomicInteger sent = new AtomicInteger();
+            Thread flood = new Thread(() -> {
+                try {
+                    for (int i = 0; i < messages / 1_000; i++) {
+                        publisher.send(thousand);
+                        sent.addAndGet(1_000);
+                    }
+                } catch (IOException e) {
+                    sent.set(-1);
+                }
+            });
+            flood.start();
+            // As long as it reads, the broker publishes: that it stops short of all of them shows that it was held
+            // back.
+            long[] seen = {-1, 0};
+            RunningBroker.await("publishing stands still", () -> {
+                long published = broker.stats("flood").published();
+                seen[1] = published == seen[0] && published > 0 ? seen[1] + 1 : 0;
+                seen[0] = published;
+                return seen[1] > 2_000;
+            });
+            assertThat(broker.stats("flood").published()).isLessThan(messages);
+            for (int i = 0; i < messages; i++) {
+                if (!publisher.answer().equals("OK")) {
+                    assertThat(i).as("answer that is not OK").isNegative();
+                }
+            }
+            flood.join();
+            assertThat(sent.get()).isEqualTo(messages);
+            assertThat(broker.stats("flood").published()).isEqualTo(messages);
+        }
+    }
+
+    @Test
+    void shouldCloseAConsumerThatTakesNothingForTooLongAndGiveItsMessagesToAnother() throws IOException {
+        GatewaySettings hasty = settings(10, TimeUnit.MILLISECONDS.toNanos(500));
+        try (RunningBroker strict =
+                        new RunningBroker(hasty, TopicSettings.defaults()).supply("orders", 10_000, 10_000);
+                NsqSocket publisher = NsqSocket.greeted(strict.address());
+                NsqSocket deaf = NsqSocket.greeted(strict.address())) {
+            deaf.send("SUB orders work\nRDY 2500\n");
+            assertThat(deaf.answer()).isEqualTo("OK");
+            String body = "z".repeat(100_000);
+            for (int i = 0; i < 200; i++) {
+                publisher.sendBody("PUB orders", body);
+                assertThat(publisher.answer()).isEqualTo("OK");
+            }
+            RunningBroker.await(
+                    "the deaf consumer is closed",
+                    () -> strict.channel("orders", "work").consumers() == 0);
+            assertThat(strict.channel("orders", "work").queued()).isEqualTo(200);
         }
     }
 

@@ -8,14 +8,22 @@ public record TopicName(String value) {
     private static final Pattern RULE = Pattern.compile("[.a-zA-Z0-9_-]+(#ephemeral)?");
 
     public TopicName {
+        check("topic", value);
+    }
+
+    static void check(String what, String value) {
         if (value == null || value.length() > MAX_LENGTH || !RULE.matcher(value).matches()) {
-            throw new IllegalArgumentException("topic name '" + value
+            throw new IllegalArgumentException(what + " name '" + value
                     + "' is not allowed: 1 to 64 characters of . a-z A-Z 0-9 _ -, optionally ending in #ephemeral");
         }
     }
 
-    public boolean ephemeral() {
+    static boolean ephemeral(String value) {
         return value.endsWith("#ephemeral");
+    }
+
+    public boolean ephemeral() {
+        return ephemeral(value);
     }
 
     @Override

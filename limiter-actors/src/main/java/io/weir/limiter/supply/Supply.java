@@ -32,6 +32,7 @@ import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitBook;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Pressure;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.Transfer;
 import java.time.Duration;
@@ -74,6 +75,8 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private static final int PATIENT_REQUESTS = 5;
     /** After so many looks at the same unfinished version the sweeper asks what became of its minter. */
     private static final int SWEEP_AFTER_LOOKS = 5;
+    /** Of the last round in the smoothed number of messages that wait. */
+    private static final double WAITING_WEIGHT = 0.5;
     /** In so many rounds every topic is looked at and told, changed or not, in case a message was lost. */
     private static final int REFRESH_ROUNDS = 20;
 
@@ -144,7 +147,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     public record Peers(Map<BrokerId, ActorRef<Command>> refs, Holder me) {}
 
     /** Something about the limits' rows is new: look at once. */
-    public record LookNow() implements Command {}
+    public record LookNow() implements FromPeer, CrossesNodes {}
 
     /** The sweeper runs beside this actor. */
     public record Sweep() implements Command {}
@@ -203,6 +206,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private final Set<TopicName> changed = new HashSet<>();
 
     private Map<TopicName, Demand> demands = Map.of();
+    private Map<TopicName, Double> waiting = Map.of();
     private Map<BrokerId, Holder> others = Map.of();
     private ActorRef<SupplyLedger.Command> ledger;
     private ActorRef<BestBuddy.Command> buddy;
@@ -719,7 +723,15 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
         }
         changed.addAll(demands.keySet());
         Map<TopicName, Demand> now = new HashMap<>();
-        sampled.samples.forEach(sample -> now.put(sample.topic(), sample.demand()));
+        Map<TopicName, Double> stillWaiting = new HashMap<>();
+        sampled.samples.forEach(sample -> {
+            double before = waiting.getOrDefault(sample.topic(), 0.0);
+            double smoothed = before + WAITING_WEIGHT * (sample.waiting() - before);
+            stillWaiting.put(sample.topic(), smoothed);
+            Share limit = limits.last(sample.topic()).map(LimitRow::limit).orElse(Share.NONE);
+            now.put(sample.topic(), Pressure.demand(sample.demand(), smoothed, limit));
+        });
+        waiting = stillWaiting;
         demands = now;
         changed.addAll(now.keySet());
         Set<TopicName> refreshed = limits.slice(with.counters.rounds.get() % REFRESH_ROUNDS, REFRESH_ROUNDS);

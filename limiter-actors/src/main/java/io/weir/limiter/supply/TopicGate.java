@@ -135,7 +135,7 @@ public final class TopicGate {
 
     boolean active(long nowNs) {
         Demand demand = window.demand(nowNs);
-        return demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
+        return waiting > 0 || demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
     }
 
     Gate gate() {

@@ -220,9 +220,32 @@ class SupplyCodecTest {
         assertThat(serializer.manifest(snapshot)).isEqualTo("s");
         assertThat(serializer.fromBinary(serializer.toBinary(event), "e")).isEqualTo(event);
         assertThat(serializer.fromBinary(serializer.toBinary(snapshot), "s")).isEqualTo(snapshot);
-        assertThatThrownBy(() -> serializer.fromBinary(new byte[0], "x")).isInstanceOf(NotSerializableException.class);
+        assertThatThrownBy(() -> serializer.fromBinary(new SupplyCodec.Writer().bytes(), "x"))
+                .isInstanceOf(NotSerializableException.class);
         assertThatThrownBy(() -> serializer.manifest("a text")).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> serializer.toBinary("a text")).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** What crosses nodes by this serializer is what {@code weir-akka.conf} binds to it. */
+    @ParameterizedTest
+    @ValueSource(
+            classes = {
+                io.weir.limiter.supply.Supply.Sent.class,
+                io.weir.limiter.supply.Supply.Acknowledged.class,
+                io.weir.limiter.supply.Supply.Indicators.class,
+                io.weir.limiter.supply.Supply.Collect.class,
+                io.weir.limiter.supply.Supply.Give.class,
+                Adaptor.Reported.class
+            })
+    void shouldGiveBackWhatBrokersTellEachOther(Class<?> type) throws NotSerializableException {
+        SupplySerializer serializer = new SupplySerializer();
+        for (int seed = 0; seed < 100; seed++) {
+            Object message = any(type, new Random(seed));
+            byte[] bytes = serializer.toBinary(message);
+            assertThat(serializer.fromBinary(bytes, serializer.manifest(message)))
+                    .as("seed %d", seed)
+                    .isEqualTo(message);
+        }
     }
 
     private static String hex(SupplyEvent event) {
@@ -251,6 +274,10 @@ class SupplyCodecTest {
         }
         if (type == long.class || type == Long.class) {
             return random.nextLong() >> random.nextInt(Long.SIZE);
+        } else if (type == int.class) {
+            return random.nextInt();
+        } else if (type == Demand.class) {
+            return new Demand(amount(random), amount(random));
         } else if (type == TopicName.class) {
             return new TopicName(name(random));
         } else if (type == BrokerId.class) {

@@ -15,7 +15,7 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
 /** Which cluster a command talks to, as a picocli mixin: a local one by its data directory, or any by one broker's HTTP address. */
-final class ClusterOption {
+public final class ClusterOption {
     private static final int BAD_REQUEST = 400;
     private static final int UNAUTHORIZED = 401;
     private static final int UNAVAILABLE = 503;
@@ -62,7 +62,7 @@ final class ClusterOption {
     }
 
     /** The brokers that should be there: from the data directory, or as the broker at {@code --http} knows them. */
-    List<ClusterStatus.Expected> expectedBrokers() {
+    public List<ClusterStatus.Expected> expectedBrokers() {
         return http().map(ClusterOption::brokersKnownTo).orElseGet(this::localBrokers);
     }
 

@@ -1,6 +1,5 @@
 package io.weir.supervisor.cli;
 
-import io.weir.supervisor.node.TopicRequest;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -51,6 +50,9 @@ final class TopicCreateCommand implements Callable<Integer> {
     private double floor;
 
     @Mixin
+    private DeliveryOption delivery;
+
+    @Mixin
     private ClusterOption cluster;
 
     @Mixin
@@ -59,7 +61,7 @@ final class TopicCreateCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         TopicChange.Accepted accepted = TopicChange.accepted(
-                cluster.ask("POST", TopicChange.path(name), Optional.of(new TopicRequest(rate, burst, adapt, floor))));
+                cluster.ask("POST", TopicChange.path(name), Optional.of(delivery.with(rate, burst, adapt, floor))));
         if (output.json()) {
             output.printJson(accepted);
         } else {

@@ -64,7 +64,7 @@ final class TopicLimitCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         String path = TopicChange.path(name);
         TopicChange.Accepted accepted = TopicChange.accepted(
-                cluster.ask("PUT", path + "/limit", Optional.of(new TopicRequest(rate, burst, adapt, floor))));
+                cluster.ask("PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor))));
         boolean complete = awaitDone(path, accepted.version());
         if (output.json()) {
             output.printJson(new Outcome(name, accepted.version(), complete));

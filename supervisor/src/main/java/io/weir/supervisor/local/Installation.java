@@ -28,7 +28,8 @@ public record Installation(Path home) {
         return new Installation(Path.of(home));
     }
 
-    Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
+    /** What runs a process of this kind; for who must start it some other way than {@link #start} does. */
+    public List<String> command(String kind, List<String> arguments) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
@@ -39,7 +40,12 @@ public record Installation(Path home) {
         }
         command.addAll(List.of("-cp", classPath(), MAIN));
         command.addAll(arguments);
-        ProcessBuilder builder = new ProcessBuilder(command)
+        return command;
+    }
+
+    /** Starts a process of Weir with the flags of its {@code kind}; what it prints goes to {@code log}. */
+    public Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
+        ProcessBuilder builder = new ProcessBuilder(command(kind, arguments))
                 .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));

@@ -15,28 +15,22 @@ import akka.http.javadsl.model.headers.WWWAuthenticate;
 import akka.http.javadsl.server.AllDirectives;
 import akka.http.javadsl.server.PathMatchers;
 import akka.http.javadsl.server.Route;
-import akka.http.javadsl.unmarshalling.Unmarshaller;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
 import io.weir.supervisor.store.StoreException;
-import io.weir.topics.Topic;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,10 +44,7 @@ import org.slf4j.LoggerFactory;
  * GET  /ready    200 when the broker is up and its state is recovered, else 503; the body says what is missing
  * GET  /metrics  Prometheus
  * GET  /status   {@link BrokerStatus}
- * GET  /topics             every topic with its limit
- * POST /topics/NAME        creates a topic: {@link TopicRequest}
- * GET  /topics/NAME        {@link TopicDescription}
- * PUT  /topics/NAME/limit  changes its limit: {@link TopicRequest}
+ * /topics/…      {@link TopicRoutes}
  * POST /brokers/ID/INCARNATION/stopped   an operator confirms that this life of a broker is over
  * POST /stop     leaves the cluster and ends the process; needs the admin token where one is set
  * </pre>
@@ -86,8 +77,8 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         }
     }
 
-    void bind(BrokerSupply supply) {
-        metrics.bind(supply);
+    void bind(BrokerSupply supply, BrokerTopics topics) {
+        metrics.bind(supply, topics);
     }
 
     ActorSystem<Void> system() {
@@ -117,91 +108,14 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
                                         ContentTypes.parse("text/plain; version=0.0.4; charset=utf-8"),
                                         metrics.scrape().getBytes(StandardCharsets.UTF_8)))))),
                 path("status", () -> get(() -> json(StatusCodes.OK, broker.status()))),
-                path(
-                        "topics",
-                        () -> get(() ->
-                                withTopics(topics -> topics.list().thenApply(all -> answer(StatusCodes.OK, all))))),
-                path(PathMatchers.segment("topics").slash(PathMatchers.segment()), name -> topic(name)),
-                path(
-                        PathMatchers.segment("topics")
-                                .slash(PathMatchers.segment())
-                                .slash("limit"),
-                        name -> put(() -> admin(() -> topicRequest(name, this::changeLimit)))),
+                new TopicRoutes(broker, this::admin).routes(),
                 path(
                         PathMatchers.segment("brokers")
                                 .slash(PathMatchers.segment())
                                 .slash(PathMatchers.longSegment())
                                 .slash("stopped"),
                         (id, incarnation) -> post(() -> admin(() -> confirmStopped(id, incarnation)))),
-                path("load", () -> post(() -> admin(this::press))),
                 path("stop", () -> post(() -> admin(this::stop))));
-    }
-
-    private Route topic(String name) {
-        return concat(
-                get(() -> withTopics(topics -> topics.describe(topicName(name))
-                        .thenApply(found -> found.<HttpResponse>map(topic -> answer(StatusCodes.OK, topic))
-                                .orElseGet(() -> error(StatusCodes.NOT_FOUND, "there is no topic " + name))))),
-                post(() -> admin(() -> topicRequest(name, this::create))));
-    }
-
-    private CompletionStage<HttpResponse> create(TopicAdmin topics, TopicName name, TopicRequest request) {
-        return topics.create(name, request.definition())
-                .thenApply(answer -> changed(name, answer, StatusCodes.CREATED));
-    }
-
-    private CompletionStage<HttpResponse> changeLimit(TopicAdmin topics, TopicName name, TopicRequest request) {
-        return topics.change(name, request.checked()).thenApply(answer -> changed(name, answer, StatusCodes.OK));
-    }
-
-    private HttpResponse changed(TopicName name, Topic.Answer answer, StatusCode status) {
-        if (answer.problem() != null) {
-            return error(answer.version() == 0 ? StatusCodes.NOT_FOUND : StatusCodes.CONFLICT, answer.problem());
-        }
-        LOG.info("{} has version {} of its limit", name, answer.version());
-        return answer(status, Map.of("name", name.value(), "version", answer.version(), "pending", answer.pending()));
-    }
-
-    private interface TopicChange {
-        CompletionStage<HttpResponse> on(TopicAdmin topics, TopicName name, TopicRequest request);
-    }
-
-    private Route topicRequest(String name, TopicChange change) {
-        return entity(
-                Unmarshaller.entityToByteArray(),
-                body -> withTopics(topics -> change.on(topics, topicName(name), parse(body))));
-    }
-
-    private static TopicName topicName(String name) {
-        return new TopicName(name);
-    }
-
-    private static TopicRequest parse(byte[] body) {
-        try {
-            return JSON.readValue(body, TopicRequest.class);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(
-                    "the body is not the JSON that is meant, {\"rate\":…,\"burst\":…,\"adapt\":…,\"floor\":…}: "
-                            + e.getMessage().lines().findFirst().orElse(""));
-        }
-    }
-
-    /** Asks the cluster. What was wrong with a request is 400, what the cluster could not do just now is 503. */
-    private Route withTopics(Function<TopicAdmin, CompletionStage<HttpResponse>> question) {
-        Optional<TopicAdmin> topics = broker.topics();
-        if (topics.isEmpty()) {
-            return complete(error(StatusCodes.SERVICE_UNAVAILABLE, broker.id() + " is not in a cluster just now"));
-        }
-        CompletionStage<HttpResponse> answer;
-        try {
-            answer = question.apply(topics.get());
-        } catch (IllegalArgumentException e) {
-            return complete(error(StatusCodes.BAD_REQUEST, e.getMessage()));
-        }
-        return completeWithFuture(answer.exceptionally(failure -> {
-            LOG.debug("{} could not answer", broker.id(), failure);
-            return error(StatusCodes.SERVICE_UNAVAILABLE, "the cluster did not answer in time: try again");
-        }));
     }
 
     private Route confirmStopped(String id, long incarnation) {
@@ -215,15 +129,6 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         } catch (StoreException e) {
             return complete(error(StatusCodes.SERVICE_UNAVAILABLE, e.getMessage()));
         }
-    }
-
-    private Route press() {
-        return parameter(
-                "topic",
-                topic -> parameter("rate", rate -> {
-                    broker.press(new TopicName(topic), Double.parseDouble(rate));
-                    return complete("pressing\n");
-                }));
     }
 
     private Route ready() {
@@ -275,11 +180,11 @@ final class AdminServer extends AllDirectives implements AutoCloseable {
         return complete(answer(status, body));
     }
 
-    private static HttpResponse error(StatusCode status, String reason) {
+    static HttpResponse error(StatusCode status, String reason) {
         return answer(status, Map.of("error", reason));
     }
 
-    private static HttpResponse answer(StatusCode status, Object body) {
+    static HttpResponse answer(StatusCode status, Object body) {
         try {
             return HttpResponse.create()
                     .withStatus(status)

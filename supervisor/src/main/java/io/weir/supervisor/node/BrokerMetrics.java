@@ -15,10 +15,12 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 /** What the broker measures, in Prometheus's words: every name begins with {@code weir_}, every unit is a base unit. */
 final class BrokerMetrics implements AutoCloseable {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private volatile PathMetrics pathMetrics;
     private volatile SupplyMetrics supplyMetrics;
     private final JvmGcMetrics collector = new JvmGcMetrics();
 
-    void bind(BrokerSupply supply) {
+    void bind(BrokerSupply supply, BrokerTopics topics) {
+        pathMetrics = new PathMetrics(registry, topics);
         supplyMetrics = new SupplyMetrics(registry, supply);
     }
 
@@ -62,6 +64,7 @@ final class BrokerMetrics implements AutoCloseable {
 
     String scrape() {
         if (supplyMetrics != null) {
+            pathMetrics.update();
             supplyMetrics.update();
         }
         return registry.scrape();

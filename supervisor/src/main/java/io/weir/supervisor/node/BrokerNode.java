@@ -7,10 +7,14 @@ import akka.actor.setup.ActorSystemSetup;
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.ActorContext;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.cluster.ClusterEvent.ClusterDomainEvent;
+import akka.cluster.sharding.external.ExternalShardAllocation;
+import akka.cluster.sharding.external.ExternalShardAllocationStrategy;
 import akka.cluster.sharding.typed.javadsl.ClusterSharding;
 import akka.cluster.sharding.typed.javadsl.Entity;
+import akka.cluster.typed.Cluster;
 import akka.cluster.typed.ClusterSingleton;
 import akka.cluster.typed.SingletonActor;
 import akka.management.cluster.bootstrap.ClusterBootstrap;
@@ -24,7 +28,9 @@ import io.weir.limiter.supply.Adaptor;
 import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.Sweeper;
+import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
+import io.weir.topics.TopicDesk;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -51,13 +57,14 @@ final class BrokerNode {
             long incarnation,
             Founding founding,
             Supply.Equipment supply,
+            BrokerTopics topics,
             Consumer<NodeView> views) {
         String id = loaded.settings().broker().id().value();
         Config config = loaded.akka()
                 .withValue("akka.cluster.roles", ConfigValueFactory.fromIterable(Membership.rolesOf(id, incarnation)));
         CompletableFuture<ActorRef<Supply.Command>> spawned = new CompletableFuture<>();
         ActorSystem<Void> system = ActorSystem.create(
-                guardian(incarnation, supply, views, spawned),
+                guardian(incarnation, supply, topics, views, spawned),
                 loaded.settings().cluster().name(),
                 ActorSystemSetup.create(BootstrapSetup.create(config), new FoundingJoinDecider.With(founding)));
         try {
@@ -75,6 +82,7 @@ final class BrokerNode {
     private static Behavior<Void> guardian(
             long incarnation,
             Supply.Equipment with,
+            BrokerTopics topics,
             Consumer<NodeView> views,
             CompletableFuture<ActorRef<Supply.Command>> spawned) {
         return Behaviors.<ClusterDomainEvent>setup(context -> {
@@ -88,18 +96,48 @@ final class BrokerNode {
                     ClusterSingleton singletons = ClusterSingleton.get(context.getSystem());
                     singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
                     singletons.init(SingletonActor.of(Sweeper.create(supply), "sweeper"));
-                    ClusterSharding.get(context.getSystem())
-                            .init(Entity.of(
-                                    Topic.KEY,
-                                    entity -> Topic.create(
-                                            new TopicName(entity.getEntityId()),
-                                            with.store(),
-                                            with.storeExecutor(),
-                                            with::me,
-                                            () -> supply.tell(new Supply.LookNow()))));
+                    ClusterSharding sharding = ClusterSharding.get(context.getSystem());
+                    ActorRef<TopicDesk.Command> desk = startTopics(context, sharding, with, topics, supply);
+                    topics.desk(desk);
                     return Behaviors.empty();
                 })
                 .unsafeCast();
+    }
+
+    /** Topics by hash over the brokers; their shards, each on the broker whose name it bears. */
+    private static ActorRef<TopicDesk.Command> startTopics(
+            ActorContext<?> context,
+            ClusterSharding sharding,
+            Supply.Equipment with,
+            BrokerTopics topics,
+            ActorRef<Supply.Command> supply) {
+        BrokerId here = with.me().broker();
+        sharding.init(
+                Entity.of(ShardEntity.KEY, entity -> ShardEntity.create(entity.getEntityId(), here, topics.path()))
+                        .withMessageExtractor(ShardEntity.extractor())
+                        .withAllocationStrategy(
+                                ExternalShardAllocationStrategy.create(context.getSystem(), ShardEntity.KEY.name())));
+        ExternalShardAllocation.get(context.getSystem())
+                .getClient(ShardEntity.KEY.name())
+                .setShardLocation(
+                        here.value(),
+                        Cluster.get(context.getSystem()).selfMember().address());
+        ActorRef<TopicDesk.Command> desk = context.spawn(
+                TopicDesk.create(here, topics.path(), topics.rows(), with.storeExecutor(), topics.defaults()),
+                "topics");
+        sharding.init(Entity.of(
+                Topic.KEY,
+                entity -> Topic.create(
+                        new TopicName(entity.getEntityId()),
+                        with.store(),
+                        topics.rows(),
+                        with.storeExecutor(),
+                        with::me,
+                        () -> {
+                            supply.tell(new Supply.LookNow());
+                            desk.tell(new TopicDesk.LookNow());
+                        })));
+        return desk;
     }
 
     private static Map<BrokerId, String> addresses(NodeView view) {

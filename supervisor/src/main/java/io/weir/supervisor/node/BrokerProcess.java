@@ -4,7 +4,6 @@ import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.store.BrokerRegistry;
@@ -42,7 +41,7 @@ public final class BrokerProcess implements AutoCloseable {
     private final DataDirectory directory;
     private final BrokerRegistry registry;
     private final AdminServer admin;
-    private final LoadDriver load = new LoadDriver();
+    private final BrokerTopics topics;
     private final BrokerSupply supply;
     private final Thread registryReader;
     private final CountDownLatch stopRequested = new CountDownLatch(1);
@@ -63,16 +62,22 @@ public final class BrokerProcess implements AutoCloseable {
         this.registry = new BrokerRegistry(settings.store());
         this.registryReader = new Thread(this::readRegistry, "weir-registry-reader");
         registryReader.setDaemon(true);
+        BrokerTopics ofThisProcess = null;
         try {
+            ofThisProcess = new BrokerTopics(settings);
             this.admin = AdminServer.start(this, settings.http(), loaded.akka());
-        } catch (StartException e) {
+        } catch (StartException | SettingsException e) {
+            if (ofThisProcess != null) {
+                ofThisProcess.close();
+            }
             registry.close();
             directory.close();
             throw e;
         }
-        this.supply = new BrokerSupply(settings, admin.system(), directory, load::wakeUp, this::beginAgain);
-        load.start(supply.gates());
-        admin.bind(supply);
+        this.topics = ofThisProcess;
+        this.supply = new BrokerSupply(settings, admin.system(), directory, topics::wakeUp, this::beginAgain);
+        topics.start(supply.gates());
+        admin.bind(supply, topics);
     }
 
     /**
@@ -148,7 +153,8 @@ public final class BrokerProcess implements AutoCloseable {
         }
         node = life;
         recovered = true;
-        if (stopping()) {
+        // Whoever closed the tenure while this life began found no node to end.
+        if (stopping() || supply.tenureOver()) {
             life.leave();
         }
         life.terminated().toCompletableFuture().join();
@@ -174,7 +180,12 @@ public final class BrokerProcess implements AutoCloseable {
     private BrokerNode startNode(long incarnation, Supply.Equipment equipment, boolean first) {
         try {
             return BrokerNode.start(
-                    loaded, incarnation, new Founding(registry, settings, incarnation), equipment, seen -> view = seen);
+                    loaded,
+                    incarnation,
+                    new Founding(registry, settings, incarnation),
+                    equipment,
+                    topics,
+                    seen -> view = seen);
         } catch (RuntimeException e) {
             Throwable cause = e instanceof CompletionException && e.getCause() != null ? e.getCause() : e;
             String reason =
@@ -271,10 +282,6 @@ public final class BrokerProcess implements AutoCloseable {
         supply.store().stop(new Holder(victim, incarnation));
     }
 
-    void press(TopicName topic, double perSecond) {
-        load.press(topic, perSecond);
-    }
-
     BrokerSupply supply() {
         return supply;
     }
@@ -296,7 +303,7 @@ public final class BrokerProcess implements AutoCloseable {
     public void close() {
         stopRequested.countDown();
         supply.close();
-        load.close();
+        topics.close();
         admin.close();
         registry.close();
         directory.close();

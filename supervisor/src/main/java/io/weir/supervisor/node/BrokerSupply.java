@@ -112,6 +112,11 @@ final class BrokerSupply implements AutoCloseable {
         return holder;
     }
 
+    /** Fenced, or left: the gates are closed, and only another life opens them again. */
+    boolean tenureOver() {
+        return lease.closed();
+    }
+
     SupplyStore store() {
         return tables;
     }

@@ -4,23 +4,29 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.AskPattern;
 import akka.cluster.sharding.typed.javadsl.ClusterSharding;
+import akka.japi.function.Function;
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.topics.Topic;
+import io.weir.topics.TopicDefinition;
+import io.weir.topics.TopicDefinition.ChannelSettings;
+import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.LimitSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
@@ -43,14 +49,16 @@ final class TopicAdmin {
         this.timeout = timeout;
     }
 
-    CompletionStage<Topic.Answer> create(TopicName name, Topic.Definition definition) {
-        return ask(name, replyTo -> new Topic.Create(definition, replyTo));
+    CompletionStage<Topic.Answer> create(TopicName name, TopicRequest request) {
+        LimitSettings limit = request.newLimit();
+        Delivery delivery = request.delivery(Delivery.defaults());
+        return ask(name, replyTo -> new Topic.Create(limit, delivery, replyTo));
     }
 
-    CompletionStage<Topic.Answer> change(TopicName name, TopicRequest request) {
+    CompletionStage<Topic.Answer> changeLimit(TopicName name, TopicRequest request) {
         return ask(
                 name,
-                replyTo -> new Topic.Change(
+                replyTo -> new Topic.ChangeLimit(
                         request.rateMicros(),
                         request.burstMicros(),
                         request.floorPermille(),
@@ -58,8 +66,31 @@ final class TopicAdmin {
                         replyTo));
     }
 
-    private CompletionStage<Topic.Answer> ask(
-            TopicName name, akka.japi.function.Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+    CompletionStage<Topic.Answer> changeDelivery(TopicName name, TopicRequest request) {
+        return ask(name, Topic.Get::new).thenCompose(now -> {
+            Delivery delivery = request.delivery(now.definition().delivery());
+            return ask(name, replyTo -> new Topic.ChangeDelivery(delivery, replyTo));
+        });
+    }
+
+    CompletionStage<Topic.Answer> pause(TopicName name, boolean paused) {
+        return ask(name, replyTo -> new Topic.Pause(paused, replyTo));
+    }
+
+    CompletionStage<Topic.Answer> delete(TopicName name) {
+        return ask(name, Topic.Delete::new);
+    }
+
+    CompletionStage<Topic.Answer> setChannel(TopicName name, String channel, boolean paused) {
+        String checked = new ChannelName(channel).value();
+        return ask(name, replyTo -> new Topic.SetChannel(checked, new ChannelSettings(paused), replyTo));
+    }
+
+    CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
+        return ask(name, replyTo -> new Topic.DeleteChannel(channel, replyTo));
+    }
+
+    private CompletionStage<Topic.Answer> ask(TopicName name, Function<ActorRef<Topic.Answer>, Topic.Command> command) {
         return ClusterSharding.get(system).entityRefFor(Topic.KEY, name.value()).ask(command, timeout);
     }
 
@@ -81,13 +112,14 @@ final class TopicAdmin {
 
     /** Empty if there is no such topic. Brokers that do not answer in time are left out, and what they hold is missing from the sums. */
     CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
-        CompletionStage<List<LimitRow>> versions =
-                CompletableFuture.supplyAsync(() -> store.limits(name), storeThreads);
-        return versions.thenCompose(rows -> {
-            if (rows.isEmpty()) {
+        return ask(name, Topic.Get::new).thenCompose(answer -> {
+            if (!answer.definition().exists()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
-            return parts(name).thenApply(parts -> Optional.of(describe(rows.get(rows.size() - 1), parts)));
+            CompletionStage<List<LimitRow>> versions =
+                    CompletableFuture.supplyAsync(() -> store.limits(name), storeThreads);
+            return versions.thenCombine(
+                    parts(name), (rows, parts) -> Optional.of(describe(answer.definition(), rows, parts)));
         });
     }
 
@@ -114,20 +146,33 @@ final class TopicAdmin {
         });
     }
 
-    private static TopicDescription describe(LimitRow row, List<Supply.Part> parts) {
+    private static TopicDescription describe(
+            TopicDefinition definition, List<LimitRow> versions, List<Supply.Part> parts) {
         double micros = Limit.MICROS;
         long strandedRate =
                 parts.stream().mapToLong(Supply.Part::strandedRateMicros).max().orElse(0);
         long strandedBurst =
                 parts.stream().mapToLong(Supply.Part::strandedBurstMicros).max().orElse(0);
+        LimitSettings limit = definition.limit();
+        Delivery delivery = definition.delivery();
         return new TopicDescription(
-                row.topic().value(),
-                row.limit().rateMicros() / micros,
-                row.limit().burstMicros() / micros,
-                row.version(),
-                row.done(),
-                row.sharing().name().toLowerCase(Locale.ROOT),
-                row.floorPermille() / 1_000.0,
+                definition.name().value(),
+                limit.rateMicros() / micros,
+                limit.burstMicros() / micros,
+                definition.limitVersion(),
+                versions.stream().anyMatch(row -> row.version() == definition.limitVersion() && row.done()),
+                TopicRequest.word(limit.sharing()),
+                limit.floorPermille() / 1_000.0,
+                TopicRequest.word(delivery.mode()),
+                delivery.maxDelayMs(),
+                delivery.maxWaiting(),
+                delivery.maxQueued(),
+                TopicRequest.word(delivery.overflow()),
+                definition.paused(),
+                definition.channels().entrySet().stream()
+                        .map(channel -> new TopicDescription.ChannelView(
+                                channel.getKey(), channel.getValue().paused()))
+                        .toList(),
                 sum(parts.stream().map(Supply.Part::rate)),
                 sum(parts.stream().map(Supply.Part::burst)),
                 parts.stream().map(TopicDescription.BrokerShare::of).toList(),
@@ -138,7 +183,7 @@ final class TopicAdmin {
     }
 
     /** In whole micro-tokens, so that parts of a limit add up to it and not to nearly it. */
-    private static double sum(java.util.stream.Stream<Double> messages) {
+    private static double sum(Stream<Double> messages) {
         return messages.mapToLong(each -> Math.round(each * Limit.MICROS)).sum() / (double) Limit.MICROS;
     }
 }

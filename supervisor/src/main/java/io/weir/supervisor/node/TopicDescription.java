@@ -23,11 +23,21 @@ public record TopicDescription(
         boolean done,
         String adapt,
         double floor,
+        String mode,
+        long maxDelayMs,
+        int maxWaiting,
+        int maxQueued,
+        String overflow,
+        boolean paused,
+        List<ChannelView> channels,
         double sumRate,
         double sumBurst,
         List<BrokerShare> shares,
         Amount inFlight,
         Amount stranded) {
+
+    /** A channel of the topic. */
+    public record ChannelView(String name, boolean paused) {}
 
     /** Rate and burst in messages. */
     public record Amount(double rate, double burst) {}
@@ -66,7 +76,7 @@ public record TopicDescription(
                     row.topic().value(),
                     row.limit().rateMicros() / micros,
                     row.limit().burstMicros() / micros,
-                    row.sharing().name().toLowerCase(java.util.Locale.ROOT),
+                    TopicRequest.word(row.sharing()),
                     row.floorPermille() / 1_000.0,
                     row.done());
         }

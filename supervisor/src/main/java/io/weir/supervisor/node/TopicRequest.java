@@ -2,20 +2,45 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Sharing;
-import io.weir.topics.Topic;
+import io.weir.topics.LimitMode;
+import io.weir.topics.Overflow;
+import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.LimitSettings;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 
 /**
- * What a caller wants a topic's limit to be; null is "as it is".
+ * What a caller wants a topic to be; null is "as it is", or the default where nothing is yet.
  *
  * @param rate messages a second
  * @param burst messages
  * @param adapt gossip, adaptor or static
  * @param floor φ, 0 to 1
+ * @param mode shape, police or shadow
+ * @param maxDelayMs the longest that a message waits for its token
+ * @param maxWaiting messages that may wait for a token at one broker
+ * @param maxQueued messages that may wait for consumers, in each channel at one broker
+ * @param overflow hold-back or drop-oldest
  */
-public record TopicRequest(Double rate, Double burst, String adapt, Double floor) {
+public record TopicRequest(
+        Double rate,
+        Double burst,
+        String adapt,
+        Double floor,
+        String mode,
+        Long maxDelayMs,
+        Integer maxWaiting,
+        Integer maxQueued,
+        String overflow) {
+
+    /** Only about the limit. */
+    public static TopicRequest limit(Double rate, Double burst, String adapt, Double floor) {
+        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null);
+    }
+
     /** @throws IllegalArgumentException with the reason, if no topic can be like this */
-    Topic.Definition definition() {
+    LimitSettings newLimit() {
         if (rate == null || burst == null) {
             throw new IllegalArgumentException(
                     "a new topic needs a limit: rate (messages a second) and burst (messages)");
@@ -23,7 +48,7 @@ public record TopicRequest(Double rate, Double burst, String adapt, Double floor
         Limit limit = Limit.of(rate, burst);
         Integer permille = floorPermille();
         Sharing sharing = sharing();
-        return new Topic.Definition(
+        return new LimitSettings(
                 limit.rateMicros(),
                 limit.burstMicros(),
                 permille == null ? 0 : permille,
@@ -61,13 +86,36 @@ public record TopicRequest(Double rate, Double burst, String adapt, Double floor
     }
 
     Sharing sharing() {
-        if (adapt == null) {
+        return oneOf("adapt", adapt, Sharing.values());
+    }
+
+    /** What is given, on top of {@code now}. */
+    Delivery delivery(Delivery now) {
+        LimitMode newMode = oneOf("mode", mode, LimitMode.values());
+        Overflow newOverflow = oneOf("overflow", overflow, Overflow.values());
+        return new Delivery(
+                newMode == null ? now.mode() : newMode,
+                maxDelayMs == null ? now.maxDelayMs() : maxDelayMs,
+                maxWaiting == null ? now.maxWaiting() : maxWaiting,
+                maxQueued == null ? now.maxQueued() : maxQueued,
+                newOverflow == null ? now.overflow() : newOverflow);
+    }
+
+    private static <E extends Enum<E>> E oneOf(String what, String value, E[] all) {
+        if (value == null) {
             return null;
         }
-        try {
-            return Sharing.valueOf(adapt.toUpperCase(Locale.ROOT));
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("adapt '" + adapt + "' is not known: gossip, adaptor or static");
+        List<String> names = Arrays.stream(all).map(TopicRequest::word).toList();
+        int at = names.indexOf(value.toLowerCase(Locale.ROOT));
+        if (at < 0) {
+            throw new IllegalArgumentException(
+                    what + " '" + value + "' is not known: one of " + String.join(", ", names));
         }
+        return all[at];
+    }
+
+    /** As users write it: hold-back for HOLD_BACK. */
+    static String word(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

@@ -44,6 +44,11 @@ final class StoreSchema {
             "CREATE TABLE IF NOT EXISTS weir_counter (name VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL)",
             "INSERT INTO weir_counter SELECT 'limit', 0"
                     + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'limit')",
+            "INSERT INTO weir_counter SELECT 'topic', 0"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'topic')",
+            "CREATE TABLE IF NOT EXISTS weir_topic (name VARCHAR(64) PRIMARY KEY, revision BIGINT NOT NULL,"
+                    + " definition TEXT NOT NULL, change_no BIGINT NOT NULL)",
+            "CREATE INDEX IF NOT EXISTS weir_topic_change ON weir_topic (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     private StoreSchema() {}

@@ -22,10 +22,14 @@ import java.util.concurrent.TimeUnit;
  * <p>Nothing here closes the socket in the midst of something: it is put down for the loop to close at the end of its turn.
  */
 final class Connection implements Publisher, Subscriber {
+    private static final int MISSED_HEARTBEATS = 2;
     private static final byte[] MAGIC = "  V2".getBytes(StandardCharsets.US_ASCII);
     private static final int FOR_ANSWERS = 1024;
     /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
     private static final int BUSY_BYTES = 128 * 1024;
+
+    /** After so many looks in a row that found a connection idle, about ten seconds, it gives large buffers back. */
+    private static final int QUIET_LOOKS = 40;
 
     private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
     private static final long NO_TICKET = 0;
@@ -52,6 +56,7 @@ final class Connection implements Publisher, Subscriber {
     private int inStart;
     private ByteBuffer out;
     private boolean buffersUsed;
+    private int quietLooks;
 
     private Subscription subscription;
     private boolean subscribed;
@@ -68,7 +73,9 @@ final class Connection implements Publisher, Subscriber {
     private boolean heldBack;
 
     private boolean wantsRoom;
-    private long lastReadNs;
+    /** Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not blame its clients. */
+    private int unanswered;
+
     private long lastHeartbeatNs;
     private long lastWriteNs;
     private long lingerUntilNs;
@@ -89,7 +96,6 @@ final class Connection implements Publisher, Subscriber {
         out = loop.takeBuffer();
         heartbeatNs = settings.heartbeatNs();
         messageTimeoutNs = settings.messageTimeoutNs();
-        lastReadNs = nowNs;
         lastHeartbeatNs = nowNs;
         lastWriteNs = nowNs;
     }
@@ -113,7 +119,7 @@ final class Connection implements Publisher, Subscriber {
             loop.closeLater(this);
             return;
         }
-        lastReadNs = nowNs;
+        unanswered = 0;
         buffersUsed = true;
         if (state != State.LINGERING && state != State.CLOSED) {
             boolean full = !in.hasRemaining();
@@ -193,7 +199,7 @@ final class Connection implements Publisher, Subscriber {
             case CLS -> onClose(nowNs);
             case AUTH -> fail("E_AUTH_DISABLED AUTH is not enabled");
             case NOP -> {
-                // It came, and that is what it is for: see lastReadNs.
+                // It came, and that is what it is for: see unanswered.
             }
         }
     }
@@ -424,12 +430,11 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         int pending = out.position();
-        boolean mayGrow = pending == 0 || pending + bytes <= BUSY_BYTES;
-        if (mayGrow && state != State.CLOSED) {
-            int capacity = Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2));
-            out = moved(out, 0, capacity);
+        if (pending > 0 && pending + bytes > BUSY_BYTES) {
+            return false;
         }
-        return mayGrow;
+        out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
+        return out.remaining() >= bytes;
     }
 
     /** Sends what it can. */
@@ -497,32 +502,34 @@ final class Connection implements Publisher, Subscriber {
     void keepHouse(long nowNs) {
         boolean reads = (interest & SelectionKey.OP_READ) != 0;
         if (!reads) {
-            lastReadNs = nowNs;
+            unanswered = 0;
         }
-        boolean silent = heartbeatNs > 0 && nowNs - lastReadNs > 2 * heartbeatNs + heartbeatNs / 4;
+        boolean beats = heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs;
+        boolean silent = beats && unanswered == MISSED_HEARTBEATS;
         boolean stalled = out.position() > 0 && nowNs - lastWriteNs > settings.stallNs();
         boolean lingered = state == State.LINGERING && nowNs - lingerUntilNs > 0;
         if (silent || stalled || lingered) {
             loop.closeLater(this);
             return;
         }
-        if (state == State.OPEN && heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs) {
+        if (state == State.OPEN && beats) {
             lastHeartbeatNs = nowNs;
+            unanswered++;
             // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
             if (out.remaining() >= FOR_ANSWERS / 2) {
                 answer(Frames.HEARTBEAT);
             }
         }
-        if (!buffersUsed) {
+        quietLooks = buffersUsed ? 0 : quietLooks + 1;
+        buffersUsed = false;
+        if (quietLooks == QUIET_LOOKS) {
             shrink();
         }
-        buffersUsed = false;
     }
 
     private void shrink() {
         if (in.capacity() > settings.bufferBytes() && in.position() == inStart) {
             in = loop.takeBuffer();
-            inStart = 0;
         }
         if (out.capacity() > settings.bufferBytes() && out.position() == 0) {
             out = loop.takeBuffer();
@@ -542,15 +549,21 @@ final class Connection implements Publisher, Subscriber {
         inStart = 0;
     }
 
+    /** After {@link #compactIn}. */
     private void growIn(int capacity) {
-        in = moved(in, inStart, capacity);
-        inStart = 0;
+        in = moved(in, capacity);
     }
 
-    private ByteBuffer moved(ByteBuffer from, int start, int capacity) {
-        ByteBuffer to = ByteBuffer.allocateDirect(capacity);
-        from.limit(from.position()).position(start);
-        to.put(from);
+    /** Without memory for it the connection ends: what it wanted to send or get does not fit. */
+    private ByteBuffer moved(ByteBuffer from, int capacity) {
+        ByteBuffer to;
+        try {
+            to = ByteBuffer.allocateDirect(capacity);
+        } catch (OutOfMemoryError e) {
+            loop.closeLater(this);
+            return from;
+        }
+        to.put(from.flip());
         loop.giveBuffer(from);
         return to;
     }

@@ -130,11 +130,13 @@ public final class GatewayLoop implements AutoCloseable {
             stamped = false;
             try {
                 await(more ? 0 : deadlineNs() - clock.getAsLong());
-            } catch (IOException e) {
-                complain("waiting for sockets failed", e);
+                stamp();
+                more = turn();
+            } catch (IOException | RuntimeException e) {
+                // Whatever it was, the clients of all topics hang on this thread.
+                complain("a turn failed", e);
+                more = false;
             }
-            stamp();
-            more = turn();
         }
         closeSockets();
     }
@@ -237,7 +239,8 @@ public final class GatewayLoop implements AutoCloseable {
             connection.index = connections.size();
             connections.add(connection);
             key.attach(connection);
-        } catch (IOException e) {
+        } catch (IOException | OutOfMemoryError e) {
+            // The client is gone already, or there is no memory for its buffers.
             channel.close();
         }
     }
@@ -273,7 +276,12 @@ public final class GatewayLoop implements AutoCloseable {
         for (int i = 0; i < dirty.size(); i++) {
             Connection connection = dirty.get(i);
             connection.dirty = false;
-            connection.send(nowNs);
+            try {
+                connection.send(nowNs);
+            } catch (RuntimeException e) {
+                complain("a connection failed and is closed", e);
+                closeLater(connection);
+            }
         }
         dirty.clear();
     }

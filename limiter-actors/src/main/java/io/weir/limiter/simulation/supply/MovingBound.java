@@ -5,7 +5,7 @@ package io.weir.limiter.simulation.supply;
  * of that history could hold, so the bound is broken exactly when V rises above 0. V is kept in billionths of a micro-token over
  * a whole part, apart from the bucket's own arithmetic.
  */
-final class MovingBound {
+public final class MovingBound {
     private static final long NANOS = 1_000_000_000L;
 
     private long rateMicros;
@@ -17,7 +17,7 @@ final class MovingBound {
     private long lastNs;
     private long worstMicros = Long.MIN_VALUE;
 
-    void change(long rate, long burst, long level, long nowNs) {
+    public void change(long rate, long burst, long level, long nowNs) {
         drain(nowNs);
         rateMicros += rate;
         burstMicros += burst;
@@ -26,7 +26,7 @@ final class MovingBound {
     }
 
     /** Counts one admission; answers by how many micro-tokens it was too much, or 0. */
-    long admitted(long costMicros, long nowNs) {
+    public long admitted(long costMicros, long nowNs) {
         drain(nowNs);
         valueMicros += costMicros;
         worstMicros = Math.max(worstMicros, valueMicros);

@@ -1,0 +1,84 @@
+package io.weir.cluster.bench;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+
+/** A socket with its two buffers; both are bounded, and a full one holds its writer back. */
+final class Connection implements AutoCloseable {
+    final String peer;
+    final Wire wire;
+    final SocketChannel channel;
+    final ByteBuffer in;
+    final ByteBuffer out;
+    /** Publishes that were not answered yet. */
+    int unacknowledged;
+    /** Publishes so far. */
+    int published;
+    /** Frames are waiting in {@link #in} for room in {@link #out}. */
+    boolean stalled;
+    /** What the broker refused last, for the case that it closes the connection next. */
+    String lastRefusal;
+
+    Connection(String peer, Wire wire, SocketChannel channel, int inBytes, int outBytes) {
+        this.peer = peer;
+        this.wire = wire;
+        this.channel = channel;
+        this.in = ByteBuffer.allocateDirect(inBytes);
+        this.out = ByteBuffer.allocateDirect(outBytes);
+    }
+
+    /** Writes what the socket takes; whether nothing is left. */
+    boolean flush() throws IOException {
+        if (out.position() == 0) {
+            return true;
+        }
+        out.flip();
+        try {
+            channel.write(out);
+        } catch (IOException e) {
+            throw broken(e);
+        }
+        out.compact();
+        return out.position() == 0;
+    }
+
+    /** Reads what is there; the bytes read. */
+    int fill() throws IOException {
+        int read;
+        try {
+            read = in.hasRemaining() ? channel.read(in) : 0;
+        } catch (IOException e) {
+            throw broken(e);
+        }
+        if (read < 0) {
+            throw broken(null);
+        }
+        return read;
+    }
+
+    private WireException broken(IOException e) {
+        return new WireException(peer + " closed a connection"
+                + (e == null ? "" : " (" + e.getMessage() + ")")
+                + (lastRefusal == null ? "" : " after it said " + lastRefusal));
+    }
+
+    void receive(Wire.Inbox inbox) throws WireException {
+        in.flip();
+        stalled = false;
+        wire.receive(this, inbox);
+        in.compact();
+        if (!in.hasRemaining() && !stalled) {
+            throw malformed("a frame larger than " + in.capacity() + " bytes");
+        }
+    }
+
+    WireException malformed(String what) {
+        return new WireException(peer + " does not speak " + wire.name() + ": it sent " + what);
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

@@ -1,0 +1,7 @@
+package io.weir.cluster.bench;
+
+import io.weir.config.Endpoint;
+import java.util.List;
+
+/** Something that can be measured: who it is, what it speaks, where it listens, and what its processes report about themselves. */
+record Target(String name, Wire wire, List<Endpoint> publishTo, Endpoint consumeFrom, List<Expense> expenses) {}

@@ -1,0 +1,181 @@
+package io.weir.cluster.history;
+
+import io.weir.cluster.history.StoredSupply.Entry;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.SupplyCodec;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * Reads a store's journals again and again and keeps what it has seen, because brokers delete the events that a snapshot
+ * covers: each holder keeps its last four hundred, so a reading every few seconds misses none.
+ *
+ * <p>A reading is one transaction that sees one moment, whatever brokers write meanwhile.
+ */
+public final class StoreRecorder implements AutoCloseable {
+    private static final String JOURNAL_PREFIX = "supply|";
+    private static final long PAUSE_MS = 2_000;
+
+    private final Connection connection;
+    private final Map<Long, Entry> entries = new TreeMap<>();
+    private final Map<Holder, TreeMap<Long, Ledger.Snapshot>> snapshots = new HashMap<>();
+    private final Thread reader;
+    private volatile boolean closed;
+    private volatile SQLException failure;
+
+    /** @param url of the store, with user and password; its tables are there */
+    public StoreRecorder(String url) throws SQLException {
+        connection = DriverManager.getConnection(url);
+        connection.setAutoCommit(false);
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        reader = new Thread(this::keepReading, "store-recorder");
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private void keepReading() {
+        try {
+            while (!closed) {
+                now();
+                Thread.sleep(PAUSE_MS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (SQLException e) {
+            failure = e;
+        }
+    }
+
+    /** The store as it is now, with the events that it has forgotten. */
+    public synchronized StoredSupply now() throws SQLException {
+        if (failure != null) {
+            throw failure;
+        }
+        try {
+            readEvents();
+            readSnapshots();
+            Map<Holder, TreeMap<Long, Ledger.Snapshot>> seen = new HashMap<>();
+            snapshots.forEach((holder, all) -> seen.put(holder, new TreeMap<>(all)));
+            List<Entry> inOrder = new ArrayList<>(entries.values());
+            inOrder.sort(Comparator.comparingLong(Entry::ordering));
+            return new StoredSupply(inOrder, seen, leases(), limits());
+        } finally {
+            connection.rollback();
+        }
+    }
+
+    private void readEvents() throws SQLException {
+        // Deleted ones too: the highest is only marked, and its number still counts.
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(
+                        "SELECT ordering, persistence_id, sequence_number, write_timestamp, event_payload"
+                                + " FROM event_journal WHERE persistence_id LIKE '" + JOURNAL_PREFIX + "%'")) {
+            while (rows.next()) {
+                long ordering = rows.getLong(1);
+                if (!entries.containsKey(ordering)) {
+                    entries.put(
+                            ordering,
+                            new Entry(
+                                    ordering,
+                                    holder(rows.getString(2)),
+                                    rows.getLong(3),
+                                    rows.getLong(4),
+                                    SupplyCodec.event(rows.getBytes(5))));
+                }
+            }
+        }
+    }
+
+    private void readSnapshots() throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT persistence_id, sequence_number, snapshot_payload"
+                        + " FROM snapshot WHERE persistence_id LIKE '" + JOURNAL_PREFIX + "%'")) {
+            while (rows.next()) {
+                snapshots
+                        .computeIfAbsent(holder(rows.getString(1)), holder -> new TreeMap<>())
+                        .put(rows.getLong(2), SupplyCodec.snapshot(rows.getBytes(3)));
+            }
+        }
+    }
+
+    private static Holder holder(String persistenceId) {
+        int split = persistenceId.lastIndexOf('|');
+        return new Holder(
+                new BrokerId(persistenceId.substring(JOURNAL_PREFIX.length(), split)),
+                Long.parseLong(persistenceId.substring(split + 1)));
+    }
+
+    private List<LeaseRow> leases() throws SQLException {
+        List<LeaseRow> leases = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT broker, incarnation, state, renew_seq,"
+                        + " leased_heir_broker, leased_heir_incarnation, leased_done,"
+                        + " kept_heir_broker, kept_heir_incarnation, kept_done FROM weir_lease")) {
+            while (rows.next()) {
+                leases.add(new LeaseRow(
+                        holder(rows, 1).orElseThrow(),
+                        LeaseRow.State.valueOf(rows.getString(3)),
+                        rows.getLong(4),
+                        new LeaseRow.Legacy(holder(rows, 5), rows.getBoolean(7)),
+                        new LeaseRow.Legacy(holder(rows, 8), rows.getBoolean(10))));
+            }
+        }
+        return leases;
+    }
+
+    private List<LimitRow> limits() throws SQLException {
+        List<LimitRow> limits = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT topic, version, rate_micros, burst_micros,"
+                        + " floor_permille, sharing, minter_broker, minter_incarnation, done"
+                        + " FROM weir_limit ORDER BY topic, version")) {
+            while (rows.next()) {
+                limits.add(new LimitRow(
+                        new TopicName(rows.getString(1)),
+                        rows.getLong(2),
+                        new Share(rows.getLong(3), rows.getLong(4)),
+                        rows.getInt(5),
+                        Sharing.valueOf(rows.getString(6)),
+                        holder(rows, 7),
+                        rows.getBoolean(9)));
+            }
+        }
+        return limits;
+    }
+
+    private static Optional<Holder> holder(ResultSet rows, int column) throws SQLException {
+        String broker = rows.getString(column);
+        return broker == null
+                ? Optional.empty()
+                : Optional.of(new Holder(new BrokerId(broker), rows.getLong(column + 1)));
+    }
+
+    @Override
+    public void close() throws SQLException {
+        closed = true;
+        reader.interrupt();
+        try {
+            reader.join(PAUSE_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        connection.close();
+    }
+}

@@ -1,0 +1,133 @@
+package io.weir.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.cluster.history.AdmissionCheck;
+import io.weir.cluster.history.LimitCourse;
+import io.weir.cluster.history.StoreRecorder;
+import io.weir.cluster.history.StoredSupply;
+import io.weir.cluster.history.SupplyAudit;
+import io.weir.cluster.history.Violation;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.supervisor.node.TopicRequest;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** Keeps the history of a cluster under test, and says whether all of it was allowed. */
+final class SupplyWatch implements AutoCloseable {
+    private static final Duration SETTLED_WITHIN = Duration.ofSeconds(30);
+
+    private final Path history;
+    private final StoreRecorder store;
+    private final Map<TopicName, LimitCourse> courses = new LinkedHashMap<>();
+
+    SupplyWatch(Path history, String storeUrl) throws SQLException {
+        this.history = history;
+        store = new StoreRecorder(storeUrl);
+    }
+
+    void create(TopicClient at, String topic, double rate, double burst, String adapt, double floor) {
+        courses.put(new TopicName(topic), new LimitCourse(Limit.of(rate, burst), System.nanoTime()));
+        at.create(topic, TopicRequest.limit(rate, burst, adapt, floor));
+    }
+
+    /** Changes a limit and waits until exactly that exists. */
+    void change(TopicClient at, String topic, double rate, double burst, Duration within) {
+        long askedNs = System.nanoTime();
+        at.changeLimit(topic, TopicRequest.limit(rate, burst, null, null));
+        await(
+                topic + " has the limit " + rate + ", " + burst,
+                within,
+                () -> at.describe(topic)
+                        .filter(found -> found.rate() == rate && found.done())
+                        .isPresent(),
+                () -> at.describe(topic));
+        courses.get(new TopicName(topic)).changed(Limit.of(rate, burst), askedNs, System.nanoTime());
+    }
+
+    AdmissionCheck admissions() throws IOException {
+        return new AdmissionCheck(AdmissionHistory.read(history));
+    }
+
+    StoredSupply stored() throws SQLException {
+        return store.now();
+    }
+
+    /** Who holds supply in a broker's name at present. */
+    Holder holder(String broker) throws SQLException {
+        return store.now().leases().stream()
+                .filter(row -> row.state() == LeaseRow.State.LIVE
+                        && row.holder().broker().value().equals(broker))
+                .map(LeaseRow::holder)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(broker + " has no live lease"));
+    }
+
+    /** All that was admitted and stored so far was allowed, and nothing stays behind. */
+    void assertNothingViolated() throws IOException, SQLException {
+        await("nothing is left behind", SETTLED_WITHIN, () -> unsettled().isEmpty(), this::unsettled);
+        StoredSupply stored = store.now();
+        assertThat(SupplyAudit.of(stored)).as("the store").isEmpty();
+        AdmissionCheck admissions = admissions();
+        long nanoTimeAtEpoch = AdmissionCheck.nanoTimeAtEpoch();
+        courses.forEach((topic, course) -> {
+            assertThat(admissions.of(topic)).as("admissions of " + topic).isNotEmpty();
+            assertThat(admissions.hardBound(topic, course)).isEmpty();
+        });
+        assertThat(admissions.leases()).isEmpty();
+        assertThat(admissions.heirs(stored, nanoTimeAtEpoch)).isEmpty();
+        assertThat(admissions.everyHolder(stored, nanoTimeAtEpoch)).isEmpty();
+    }
+
+    private List<Violation> unsettled() {
+        try {
+            return SupplyAudit.unsettled(store.now());
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Waits for a condition and answers how long it took; when it does not come, says what is instead. */
+    static Duration await(String what, Duration within, BooleanSupplier condition, Supplier<?> instead) {
+        long beginNs = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - beginNs > within.toNanos()) {
+                throw new AssertionError("not within " + within.toMillis() + " ms: " + what + "; but " + instead.get());
+            }
+            try {
+                TimeUnit.MILLISECONDS.sleep(100);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted", e);
+            }
+        }
+        return Duration.ofNanos(System.nanoTime() - beginNs);
+    }
+
+    /** Lets the cluster work for a while, for a history of it. */
+    static void letPass(Duration time) {
+        long beginNs = System.nanoTime();
+        await(
+                time + " pass",
+                time.plusSeconds(10),
+                () -> System.nanoTime() - beginNs >= time.toNanos(),
+                () -> "the clock stands");
+    }
+
+    @Override
+    public void close() throws SQLException {
+        store.close();
+    }
+}

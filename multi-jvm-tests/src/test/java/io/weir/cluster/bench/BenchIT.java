@@ -1,0 +1,97 @@
+package io.weir.cluster.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.cluster.BuiltDistribution;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
+@Timeout(180)
+class BenchIT {
+    @TempDir
+    private Path dir;
+
+    @Test
+    void shouldMeasureBesideARelayOfItsOwnAndLeaveNoneBehind() throws Exception {
+        try (NsqPeer peer = new NsqPeer()) {
+            Process bench = weir(
+                    ("bench latency --rate 500 --publishers 50 --connections 5 --seconds 1 --warmup 1 --rounds 2 -o json"
+                                    + " --against relay --tcp " + peer.endpoint())
+                            .split(" "));
+            try {
+                assertThat(bench.waitFor(120, TimeUnit.SECONDS)).isTrue();
+            } finally {
+                bench.destroyForcibly();
+            }
+
+            assertThat(bench.exitValue()).as(read("err")).isZero();
+            JsonNode json = new ObjectMapper().readTree(read("out"));
+            assertThat(json.at("/targets").findValuesAsText("name")).containsExactly("weir", "relay");
+            assertThat(json.at("/targets/1/brokerCpuPercent/median").isNumber()).isTrue();
+            assertThat(json.at("/targets/1/results/1/received").asLong())
+                    .isPositive()
+                    .isEqualTo(json.at("/targets/1/results/1/sent").asLong());
+            await("the relay's end", () -> ProcessHandle.allProcesses()
+                    .noneMatch(process ->
+                            process.info().commandLine().orElse("").contains("bench relay --parent " + bench.pid())));
+        }
+    }
+
+    @Test
+    void shouldTakeLeaveOfTheBrokerWhenSubIsToldToEnd() throws Exception {
+        try (NsqPeer peer = new NsqPeer()) {
+            peer.enqueue("hello".getBytes(StandardCharsets.UTF_8));
+            Process sub =
+                    weir("sub", "orders", "audit", "--tcp", peer.endpoint().toString());
+            try {
+                await("the message", () -> peer.finished().contains("hello"));
+                assertThat(read("out")).isEqualTo("hello\n");
+                sub.destroy();
+                assertThat(sub.waitFor(30, TimeUnit.SECONDS)).isTrue();
+            } finally {
+                sub.destroyForcibly();
+            }
+            assertThat(peer.lines()).endsWith("CLS");
+            assertThat(read("err")).doesNotContain("lost").doesNotContain("\tat ");
+        }
+    }
+
+    private String read(String name) throws IOException {
+        return Files.readString(dir.resolve(name), StandardCharsets.UTF_8);
+    }
+
+    private Process weir(String... arguments) throws IOException {
+        List<String> command =
+                new ArrayList<>(List.of(BuiltDistribution.launcher().toString()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectOutput(dir.resolve("out").toFile())
+                .redirectError(dir.resolve("err").toFile());
+        builder.environment().put("WEIR_USER_DIR", dir.resolve("user").toString());
+        return builder.start();
+    }
+
+    private interface Condition {
+        boolean holds() throws IOException;
+    }
+
+    private static void await(String what, Condition condition) throws IOException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (!condition.holds()) {
+            assertThat(System.nanoTime() - deadlineNs).as(what).isNegative();
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+        }
+    }
+}

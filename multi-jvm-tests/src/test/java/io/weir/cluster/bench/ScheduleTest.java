@@ -1,0 +1,67 @@
+package io.weir.cluster.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ScheduleTest {
+    private static final long START_NS = Long.MAX_VALUE - 1_000_000_000L; // wraps within the run, as nanoTime may
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldHoldTheRateInOrderOverAllPublishers(Schedule.Distribution distribution) {
+        Schedule schedule = new Schedule(distribution, 100, 10_000, START_NS, 42);
+        int[] perPublisher = new int[100];
+        long last = START_NS;
+        int events = 0;
+        while (schedule.nextNs() - (START_NS + 10_000_000_000L) < 0) {
+            assertThat(schedule.nextNs() - last).isNotNegative();
+            last = schedule.nextNs();
+            perPublisher[schedule.nextPublisher()]++;
+            schedule.advance();
+            events++;
+        }
+
+        assertThat(events).isCloseTo(100_000, within(1_500));
+        assertThat(Arrays.stream(perPublisher).min().orElseThrow()).isGreaterThan(850);
+    }
+
+    @Test
+    void shouldLeaveEqualGapsWhenPeriodic() {
+        Schedule schedule = new Schedule(Schedule.Distribution.periodic, 1, 1_000, 0, 1);
+        long first = schedule.nextNs();
+        for (int i = 0; i < 10; i++) {
+            assertThat(schedule.nextNs()).isEqualTo(first + i * 1_000_000L);
+            schedule.advance();
+        }
+    }
+
+    @Test
+    void shouldSpreadGapsAsAPoissonProcessDoes() {
+        Schedule schedule = new Schedule(Schedule.Distribution.poisson, 1, 1_000, 0, 7);
+        int shorterThanTheMean = 0;
+        int gaps = 20_000;
+        for (int i = 0; i < gaps; i++) {
+            long from = schedule.nextNs();
+            schedule.advance();
+            shorterThanTheMean += schedule.nextNs() - from < 1_000_000 ? 1 : 0;
+        }
+
+        assertThat((double) shorterThanTheMean / gaps).isCloseTo(1 - Math.exp(-1), within(0.01));
+    }
+
+    @Test
+    void shouldDrawTheSameTimesFromTheSameSeed() {
+        Schedule one = new Schedule(Schedule.Distribution.poisson, 10, 1_000, 0, 5);
+        Schedule two = new Schedule(Schedule.Distribution.poisson, 10, 1_000, 0, 5);
+        for (int i = 0; i < 100; i++) {
+            assertThat(one.nextNs()).isEqualTo(two.nextNs());
+            one.advance();
+            two.advance();
+        }
+    }
+}

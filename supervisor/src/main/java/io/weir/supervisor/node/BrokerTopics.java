@@ -1,0 +1,124 @@
+package io.weir.supervisor.node;
+
+import akka.actor.typed.ActorRef;
+import io.weir.config.SettingsException;
+import io.weir.config.WeirSettings;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.Gates;
+import io.weir.supervisor.store.TopicTable;
+import io.weir.topics.MessagePath;
+import io.weir.topics.PathSettings;
+import io.weir.topics.TopicDefaults;
+import io.weir.topics.TopicDesk;
+import io.weir.topics.TopicDirectory;
+import io.weir.topics.TopicRows;
+import io.weir.transport.gateway.GatewayLoop;
+import io.weir.transport.gateway.GatewaySettings;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+
+/**
+ * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
+ * ask whichever desk is there for topics that they do not know.
+ */
+final class BrokerTopics implements TopicDirectory, AutoCloseable {
+    private final TopicTable rows;
+    private final TopicDefaults defaults;
+    private final GatewayLoop loop;
+    private final GatewaySettings gateway;
+    private final PathSettings bounds;
+    private MessagePath path;
+    private volatile ActorRef<TopicDesk.Command> desk;
+
+    BrokerTopics(WeirSettings settings) {
+        try {
+            defaults = new TopicDefaults(settings.topics().defaults());
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.topics.defaults: " + e.getMessage());
+        }
+        GatewaySettings base = GatewaySettings.defaults();
+        int largest = settings.topics().maxMessageBytes();
+        gateway = new GatewaySettings(
+                settings.topics().maxConnections(),
+                largest,
+                Math.max(base.maxBodyBytes(), largest),
+                base.maxReady(),
+                base.bufferBytes(),
+                base.heartbeatNs(),
+                base.maxHeartbeatNs(),
+                base.messageTimeoutNs(),
+                base.maxMessageTimeoutNs(),
+                base.maxDelayNs(),
+                base.stallNs());
+        PathSettings path = PathSettings.defaults();
+        bounds = new PathSettings(
+                path.maxTopics(),
+                path.maxChannels(),
+                settings.topics().storeBytes(),
+                path.definitionWaitNs(),
+                path.maxMessageTimeoutNs());
+        try {
+            loop = new GatewayLoop(
+                    new InetSocketAddress(settings.tcp().host(), settings.tcp().port()), gateway, System::nanoTime);
+        } catch (IOException e) {
+            throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
+                    + "): is the port taken? Set weir.tcp.port");
+        }
+        rows = new TopicTable(settings.store(), settings.store().statementTimeout());
+    }
+
+    /** Called by whoever gave the gates something to do. */
+    void wakeUp() {
+        loop.wakeUp();
+    }
+
+    void start(Gates gates) {
+        path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+    }
+
+    MessagePath path() {
+        return path;
+    }
+
+    TopicRows rows() {
+        return rows;
+    }
+
+    TopicDefaults defaults() {
+        return defaults;
+    }
+
+    long threadId() {
+        return loop.threadId();
+    }
+
+    /** The desk of this life of the actor system. */
+    void desk(ActorRef<TopicDesk.Command> ofThisLife) {
+        desk = ofThisLife;
+    }
+
+    /** While no desk is there, the message path asks again. */
+    @Override
+    public void wanted(TopicName topic) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.Wanted(topic));
+        }
+    }
+
+    @Override
+    public void channelWanted(TopicName topic, String channel) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.ChannelWanted(topic, channel));
+        }
+    }
+
+    @Override
+    public void close() {
+        if (path != null) {
+            path.close();
+        }
+        rows.close();
+    }
+}

@@ -1,0 +1,117 @@
+package io.weir.transport.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class GatewayLoopTest {
+    /** A broker that accepts everything but the body "bad", at which it breaks. */
+    private static final class Fragile implements MessagePort {
+        private final CountDownLatch failures = new CountDownLatch(3);
+
+        @Override
+        public void publish(
+                Publisher publisher,
+                long ticket,
+                ByteBuffer in,
+                int topicAt,
+                int topicLength,
+                int bodyAt,
+                int bodyLength,
+                long deferNs,
+                long nowNs) {
+            if (CommandDecoder.text(in, bodyAt, bodyLength).equals("bad")) {
+                throw new IllegalStateException("broken on purpose");
+            }
+            publisher.accepted(ticket);
+        }
+
+        @Override
+        public void publishBatch(
+                Publisher publisher,
+                long ticket,
+                ByteBuffer in,
+                int topicAt,
+                int topicLength,
+                int firstAt,
+                int messages,
+                long nowNs) {
+            publisher.failed(ticket, "no batches");
+        }
+
+        @Override
+        public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long nowNs) {
+            return null;
+        }
+
+        @Override
+        public int doWork(long nowNs) {
+            failures.countDown();
+            throw new IllegalStateException("broken on purpose");
+        }
+
+        @Override
+        public long nextDeadlineNs() {
+            return NO_DEADLINE;
+        }
+    }
+
+    @Test
+    void shouldCloseOnlyTheConnectionThatFailsAndOutliveAFailingDuty() throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        Fragile broker = new Fragile();
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(broker);
+            try (Socket good = connect(loop);
+                    Socket bad = connect(loop)) {
+                bad.getOutputStream().write(ascii("PUB t\n\0\0\0\3bad"));
+                assertThat(bad.getInputStream().read()).isNegative();
+                good.getOutputStream().write(ascii("PUB t\n\0\0\0\4good"));
+                DataInputStream answers = new DataInputStream(good.getInputStream());
+                assertThat(answers.readInt()).isEqualTo(6);
+                assertThat(answers.readInt()).isEqualTo(Frames.RESPONSE);
+                assertThat(new String(answers.readNBytes(2), StandardCharsets.US_ASCII))
+                        .isEqualTo("OK");
+            }
+            loop.wakeUp();
+            assertThat(broker.failures.await(10, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    @Test
+    void shouldStopListeningWhenItIsClosed() throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime);
+        loop.start(new Fragile());
+        InetSocketAddress address = loop.address();
+        try (Socket client = connect(loop)) {
+            loop.close();
+            assertThat(client.getInputStream().read()).isNegative();
+        }
+        try (GatewayLoop next = new GatewayLoop(address, GatewaySettings.defaults(), System::nanoTime)) {
+            assertThat(next.address()).isEqualTo(address);
+        }
+    }
+
+    private static Socket connect(GatewayLoop loop) throws IOException {
+        Socket socket = new Socket(loop.address().getAddress(), loop.address().getPort());
+        socket.setSoTimeout(20_000);
+        socket.getOutputStream().write(ascii("  V2"));
+        return socket;
+    }
+
+    private static byte[] ascii(String text) {
+        return text.getBytes(StandardCharsets.US_ASCII);
+    }
+}
