@@ -177,16 +177,20 @@ class SupplyIT {
         cluster.pause("b3");
         long pausedNs = System.nanoTime();
         Map<TopicName, Long> passed = countOf(before);
-        Duration whole = SupplyWatch.await(
-                "the others have all of " + topic,
-                WATCH.plusSeconds(3).plus(SLACK),
-                () -> topics("b1")
-                        .describe(topic)
-                        .filter(found -> shareOf(found, "b3").isEmpty() && found.sumRate() == 900)
-                        .isPresent(),
-                () -> topics("b1").describe(topic));
-        SupplyWatch.letPass(Duration.ofSeconds(30).minusNanos(System.nanoTime() - pausedNs));
-        cluster.resume("b3");
+        Duration whole;
+        try {
+            whole = SupplyWatch.await(
+                    "the others have all of " + topic,
+                    WATCH.plusSeconds(3).plus(SLACK),
+                    () -> topics("b1")
+                            .describe(topic)
+                            .filter(found -> shareOf(found, "b3").isEmpty() && found.sumRate() == 900)
+                            .isPresent(),
+                    () -> topics("b1").describe(topic));
+            SupplyWatch.letPass(Duration.ofSeconds(30).minusNanos(System.nanoTime() - pausedNs));
+        } finally {
+            cluster.resume("b3");
+        }
 
         Duration back = SupplyWatch.await(
                 "b3 holds supply in a new life",

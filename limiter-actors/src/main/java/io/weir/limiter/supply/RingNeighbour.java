@@ -44,10 +44,14 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     /**
      * A topic whose share the ring moves.
      *
-     * @param edge the step by which it moves
+     * @param begin the step by which it begins to move, with a wide dead band
+     * @param goOn the step by which it goes on once it moves, with a narrow one: noise does not set it off, and what was set off gets there
      * @param refresh whether it is to be told though nothing changed
      */
-    record Mine(Told told, SupplyEdge edge, boolean refresh) {}
+    record Mine(Told told, SupplyEdge begin, SupplyEdge goOn, boolean refresh) {}
+
+    /** A topic that both ends have told of. */
+    private record Offer(SupplyEdge edge, Demand demand, Told theirs, boolean moving) {}
 
     /** A round is due: the topics of which something may have changed, and those that the ring moves no more. */
     record Round(Collection<Mine> mine, Collection<TopicName> gone) implements Command {}
@@ -55,7 +59,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     /** The neighbour has told. */
     record Heard(List<Told> told) implements Command {}
 
-    private record Moved(Set<TopicName> topics) implements Command {}
+    private record Moved(Set<TopicName> topics, Set<TopicName> rested) implements Command {}
 
     /** A transfer was still open; the same topics are looked at again in the next round. */
     private record Later(List<TopicName> topics) implements Command {}
@@ -67,6 +71,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     private final Map<TopicName, Told> heard = new HashMap<>();
     private final Set<TopicName> awaitingNews = new HashSet<>();
     private final Set<TopicName> postponed = new HashSet<>();
+    private final Set<TopicName> moving = new HashSet<>();
     private final Map<TopicName, Mine> mine = new HashMap<>();
 
     static Behavior<Command> create(Holder peer, Consumer<List<Told>> tell, ActorRef<SupplyLedger.Command> ledger) {
@@ -115,6 +120,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
             told.remove(topic);
             heard.remove(topic);
             awaitingNews.remove(topic);
+            moving.remove(topic);
         });
         if (!news.isEmpty()) {
             tell.accept(news);
@@ -148,6 +154,8 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
 
     private Behavior<Command> onMoved(Moved moved) {
         awaitingNews.addAll(moved.topics);
+        moving.addAll(moved.topics);
+        moving.removeAll(moved.rested);
         return this;
     }
 
@@ -157,43 +165,42 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     }
 
     private void move(Collection<TopicName> topics) {
-        List<Mine> own = new ArrayList<>();
-        List<Told> theirs = new ArrayList<>();
+        List<Offer> offers = new ArrayList<>();
         for (TopicName topic : topics) {
             if (mine.containsKey(topic) && heard.containsKey(topic) && !awaitingNews.contains(topic)) {
-                own.add(mine.get(topic));
-                theirs.add(heard.get(topic));
+                Mine own = mine.get(topic);
+                boolean isMoving = moving.contains(topic);
+                offers.add(new Offer(isMoving ? own.goOn : own.begin, own.told.demand(), heard.get(topic), isMoving));
             }
         }
-        if (!own.isEmpty()) {
+        if (!offers.isEmpty()) {
             ActorRef<Command> self = getContext().getSelf();
-            ledger.tell(new SupplyLedger.Decide(keeper -> handOver(keeper, own, theirs, self)));
+            ledger.tell(new SupplyLedger.Decide(keeper -> handOver(keeper, offers, self)));
         }
     }
 
     /** In the ledger's turn, with what it holds then. */
-    private List<Effect> handOver(Bookkeeper keeper, List<Mine> own, List<Told> theirs, ActorRef<Command> self) {
+    private List<Effect> handOver(Bookkeeper keeper, List<Offer> offers, ActorRef<Command> self) {
         if (!keeper.canDebit(peer)) {
-            self.tell(new Later(theirs.stream().map(Told::topic).toList()));
+            self.tell(
+                    new Later(offers.stream().map(offer -> offer.theirs.topic()).toList()));
             return List.of();
         }
         Map<TopicName, Holding> wanted = new LinkedHashMap<>();
-        for (int i = 0; i < own.size(); i++) {
-            Told other = theirs.get(i);
+        Set<TopicName> rested = new HashSet<>();
+        for (Offer offer : offers) {
+            Told theirs = offer.theirs;
             Holding part = Exchange.handedOver(
-                    own.get(i).edge,
-                    keeper.ledger().share(other.topic()),
-                    own.get(i).told.demand(),
-                    other.share(),
-                    other.demand());
+                    offer.edge, keeper.ledger().share(theirs.topic()), offer.demand, theirs.share(), theirs.demand());
             if (!part.isNone()) {
-                wanted.put(other.topic(), part);
+                wanted.put(theirs.topic(), part);
+            } else if (offer.moving) {
+                rested.add(theirs.topic());
             }
         }
-        if (wanted.isEmpty()) {
-            return List.of();
+        if (!wanted.isEmpty() || !rested.isEmpty()) {
+            self.tell(new Moved(Set.copyOf(wanted.keySet()), rested));
         }
-        self.tell(new Moved(Set.copyOf(wanted.keySet())));
-        return keeper.debit(peer, wanted);
+        return wanted.isEmpty() ? List.of() : keeper.debit(peer, wanted);
     }
 }

@@ -76,7 +76,9 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     /** After so many looks at the same unfinished version the sweeper asks what became of its minter. */
     private static final int SWEEP_AFTER_LOOKS = 5;
     /** Of the last round in the smoothed number of messages that wait. */
-    private static final double WAITING_WEIGHT = 0.5;
+    private static final double WAITING_WEIGHT = 0.25;
+    /** By so much the dead band of what already moves is. */
+    private static final int NARROWER = 6;
     /** In so many rounds every topic is looked at and told, changed or not, in case a message was lost. */
     private static final int REFRESH_ROUNDS = 20;
 
@@ -170,6 +172,9 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
 
     private record DestinationRead(Holder of, Optional<Ledger> ledger) implements Command {}
 
+    /** A topic's steps at rest and under way. */
+    private record Edges(SupplyEdge begin, SupplyEdge goOn) {}
+
     private record SpreadDone(Holder to, Set<TopicName> topics) implements Command {}
 
     private record StartLedger() implements Command {}
@@ -194,7 +199,7 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private final TimerScheduler<Command> timers;
     private final Journals journals;
     private final LimitBook limits = new LimitBook();
-    private final Map<TopicName, SupplyEdge> edges = new HashMap<>();
+    private final Map<TopicName, Edges> edges = new HashMap<>();
     private final Map<BrokerId, ActorRef<Command>> refs = new LinkedHashMap<>();
     private final Map<BrokerId, ActorRef<RingNeighbour.Command>> neighbours = new HashMap<>();
     private final Map<BrokerId, Holder> neighbourHolders = new HashMap<>();
@@ -788,7 +793,8 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
                 gone.add(topic);
             } else {
                 Told told = new Told(topic, share, demand(row));
-                mine.add(new Mine(told, edge(row), counted.refreshed.contains(topic)));
+                Edges steps = edges(row);
+                mine.add(new Mine(told, steps.begin, steps.goOn, counted.refreshed.contains(topic)));
             }
         }));
         neighbours.values().forEach(neighbour -> neighbour.tell(new RingNeighbour.Round(mine, gone)));
@@ -802,13 +808,17 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
                 : demands.getOrDefault(row.topic(), new Demand(0, 0));
     }
 
-    private SupplyEdge edge(LimitRow row) {
+    private Edges edges(LimitRow row) {
         return edges.computeIfAbsent(row.topic(), topic -> {
             int members = others.size() + 1;
+            int degree = Math.min(2, Math.max(1, others.size()));
             Limit limit = new Limit(
                     Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
                     Math.max(Limit.MICROS, row.limit().burstMicros()));
-            return new SupplyEdge(limit, members, Math.min(2, Math.max(1, others.size())), with.settings.deadBand());
+            double deadBand = with.settings.deadBand();
+            return new Edges(
+                    new SupplyEdge(limit, members, degree, deadBand),
+                    new SupplyEdge(limit, members, degree, deadBand / NARROWER));
         });
     }
 
