@@ -177,7 +177,8 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 store(config),
                 supply(config),
                 topics(config),
-                aeronDirectory(config, cluster));
+                aeronDirectory(config, cluster),
+                new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")));
     }
 
     private static BrokerSettings broker(Config config) {

@@ -15,7 +15,8 @@ public record WeirSettings(
         StoreSettings store,
         SupplySettings supply,
         TopicsSettings topics,
-        Optional<Path> aeronDirectory) {
+        Optional<Path> aeronDirectory,
+        Endpoint link) {
 
     /** Who the broker is, and where it keeps what is its own. */
     public record BrokerSettings(BrokerId id, Path dataDir) {}

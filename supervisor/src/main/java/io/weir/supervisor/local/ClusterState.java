@@ -47,6 +47,10 @@ public record ClusterState(int portBase, int brokers, String storeUrl, List<Loca
         return port(brokerId, 3);
     }
 
+    int linkPort(String brokerId) {
+        return port(brokerId, 4);
+    }
+
     int storePort() {
         return portBase + STORE_OFFSET;
     }

@@ -213,6 +213,7 @@ public final class LocalCluster {
         settings.put("http.port", state.httpPort(id));
         settings.put("cluster.port", state.clusterPort(id));
         settings.put("cluster.management-port", state.managementPort(id));
+        settings.put("aeron.link-port", state.linkPort(id));
         settings.put("cluster.discovery.contact-points", "[" + contacts + "]");
         settings.put("cluster.discovery.required-contact-points", state.brokers() / 2 + 1);
         settings.put("store.url", quoted(own ? StoreServer.url(state.storePort()) : state.storeUrl()));

@@ -116,7 +116,7 @@ public final class BrokerProcess implements AutoCloseable {
     private void runOneLife(boolean first) throws InterruptedException {
         long incarnation;
         try {
-            incarnation = registry.nextIncarnation(settings);
+            incarnation = registry.nextIncarnation(settings, topics.linkWord());
         } catch (StoreException e) {
             if (first) {
                 throw e;
@@ -215,6 +215,7 @@ public final class BrokerProcess implements AutoCloseable {
             while (!stopping()) {
                 try {
                     known = registry.brokers();
+                    topics.follow(known);
                     knownAtNs = System.nanoTime();
                     if (!toldOfNamesake && hasNamesake()) {
                         LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());

@@ -5,7 +5,11 @@ import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
+import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.TopicTable;
+import io.weir.topics.Federation;
+import io.weir.topics.FederationStats;
+import io.weir.topics.Homes;
 import io.weir.topics.MessagePath;
 import io.weir.topics.PathSettings;
 import io.weir.topics.TopicDefaults;
@@ -16,6 +20,8 @@ import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
@@ -27,7 +33,9 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
     private final PathSettings bounds;
+    private final Optional<BrokerLinks> links;
     private MessagePath path;
+    private volatile Federation federation;
     private volatile ActorRef<TopicDesk.Command> desk;
 
     BrokerTopics(WeirSettings settings) {
@@ -65,6 +73,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
+        links = BrokerLinks.start(settings, loop::wakeUp);
     }
 
     /** Called by whoever gave the gates something to do. */
@@ -73,7 +82,26 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     void start(Gates gates) {
-        path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+        if (links.isPresent()) {
+            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), Homes.LOCAL);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, System::nanoTime);
+        } else {
+            path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+        }
+    }
+
+    /** How the others link to this broker; empty if they can't. */
+    String linkWord() {
+        return links.map(BrokerLinks::word).orElse("");
+    }
+
+    /** The brokers that the registry knows. */
+    void follow(List<RegisteredBroker> brokers) {
+        links.ifPresent(to -> to.follow(brokers));
+    }
+
+    Optional<FederationStats> federation() {
+        return Optional.ofNullable(federation).map(Federation::stats);
     }
 
     MessagePath path() {
@@ -116,6 +144,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     @Override
     public void close() {
+        links.ifPresent(BrokerLinks::close);
         if (path != null) {
             path.close();
         }

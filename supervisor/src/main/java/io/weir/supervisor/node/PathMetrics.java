@@ -4,6 +4,7 @@ import com.sun.management.ThreadMXBean;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.topics.FederationStats;
 import io.weir.topics.TopicStats;
 import io.weir.topics.TopicStats.ChannelStats;
 import java.lang.management.ManagementFactory;
@@ -39,7 +40,41 @@ final class PathMetrics {
                 "messages.in.flight",
                 "Messages with consumers, not acknowledged yet",
                 ChannelStats::inFlight);
+        federated(
+                registry,
+                "link.delivered",
+                "Messages sent to the broker that holds the consumer",
+                FederationStats::deliveredToPeers);
+        federated(
+                registry,
+                "link.received",
+                "Messages of other brokers for consumers here",
+                FederationStats::receivedFromPeers);
+        federated(
+                registry,
+                "link.given.back",
+                "Messages of other brokers that went back to them",
+                FederationStats::givenBack);
+        federated(
+                registry,
+                "link.malformed",
+                "Frames of other brokers that could not be read",
+                FederationStats::malformed);
+        Gauge.builder("link.peers", topics, t -> t.federation()
+                        .map(FederationStats::peers)
+                        .orElse(0))
+                .description("Brokers that are linked now")
+                .register(registry);
         channels(registry, "consumers", "Consumers of all channels", ChannelStats::consumers);
+    }
+
+    private void federated(
+            MeterRegistry registry, String name, String description, ToLongFunction<FederationStats> value) {
+        FunctionCounter.builder(name, topics, t -> t.federation()
+                        .map(value::applyAsLong)
+                        .orElse(0L))
+                .description(description)
+                .register(registry);
     }
 
     private void sum(MeterRegistry registry, String name, String description, ToLongFunction<TopicStats> value) {

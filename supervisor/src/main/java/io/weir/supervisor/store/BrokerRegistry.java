@@ -30,7 +30,14 @@ public final class BrokerRegistry implements AutoCloseable {
 
     /** A broker as the store knows it. */
     public record RegisteredBroker(
-            BrokerId id, long incarnation, String tcp, String http, String clusterAddress, long pid, boolean running) {}
+            BrokerId id,
+            long incarnation,
+            String tcp,
+            String http,
+            String clusterAddress,
+            String link,
+            long pid,
+            boolean running) {}
 
     /** Who founded a cluster last: the claim's number goes up with every founding. */
     public record Founding(long number, BrokerId broker, long incarnation) {}
@@ -83,21 +90,26 @@ public final class BrokerRegistry implements AutoCloseable {
         return false;
     }
 
-    /** Begins a new life of a broker: the next incarnation, written before anyone can use it. */
-    public long nextIncarnation(WeirSettings broker) {
+    /**
+     * Begins a new life of a broker: the next incarnation, written before anyone can use it.
+     *
+     * @param link how the others link to it, in words that only they need to understand
+     */
+    public long nextIncarnation(WeirSettings broker, String link) {
         String id = broker.broker().id().value();
         return store.call(opened -> {
             insertIfMissing(opened, id);
-            try (PreparedStatement update =
-                            opened.prepareStatement("UPDATE weir_broker SET incarnation = incarnation + 1,"
-                                    + " tcp = ?, http = ?, cluster_address = ?, pid = ?, running = TRUE WHERE id = ?");
+            try (PreparedStatement update = opened.prepareStatement(
+                            "UPDATE weir_broker SET incarnation = incarnation + 1,"
+                                    + " tcp = ?, http = ?, cluster_address = ?, link = ?, pid = ?, running = TRUE WHERE id = ?");
                     PreparedStatement select =
                             opened.prepareStatement("SELECT incarnation FROM weir_broker WHERE id = ?")) {
                 update.setString(1, broker.tcp().toString());
                 update.setString(2, broker.http().address().toString());
                 update.setString(3, broker.cluster().address().toString());
-                update.setLong(4, ProcessHandle.current().pid());
-                update.setString(5, id);
+                update.setString(4, link);
+                update.setLong(5, ProcessHandle.current().pid());
+                update.setString(6, id);
                 update.executeUpdate();
                 select.setString(1, id);
                 try (ResultSet rows = select.executeQuery()) {
@@ -113,8 +125,8 @@ public final class BrokerRegistry implements AutoCloseable {
     /** Two brokers may insert at once; one of them then finds the row already there, which is as good. */
     private static void insertIfMissing(Connection opened, String id) throws SQLException {
         try (PreparedStatement insert = opened.prepareStatement(
-                "INSERT INTO weir_broker (id, incarnation, tcp, http, cluster_address, pid, running)"
-                        + " SELECT ?, 0, '', '', '', 0, FALSE WHERE NOT EXISTS (SELECT 1 FROM weir_broker WHERE id = ?)")) {
+                "INSERT INTO weir_broker (id, incarnation, tcp, http, cluster_address, link, pid, running)"
+                        + " SELECT ?, 0, '', '', '', '', 0, FALSE WHERE NOT EXISTS (SELECT 1 FROM weir_broker WHERE id = ?)")) {
             insert.setString(1, id);
             insert.setString(2, id);
             insert.executeUpdate();
@@ -145,7 +157,7 @@ public final class BrokerRegistry implements AutoCloseable {
         return store.call(opened -> {
             List<RegisteredBroker> brokers = new ArrayList<>();
             try (PreparedStatement select = opened.prepareStatement(
-                            "SELECT id, incarnation, tcp, http, cluster_address, pid, running FROM weir_broker ORDER BY id");
+                            "SELECT id, incarnation, tcp, http, cluster_address, link, pid, running FROM weir_broker ORDER BY id");
                     ResultSet rows = select.executeQuery()) {
                 while (rows.next()) {
                     brokers.add(new RegisteredBroker(
@@ -154,8 +166,9 @@ public final class BrokerRegistry implements AutoCloseable {
                             rows.getString(3),
                             rows.getString(4),
                             rows.getString(5),
-                            rows.getLong(6),
-                            rows.getBoolean(7)));
+                            rows.getString(6),
+                            rows.getLong(7),
+                            rows.getBoolean(8)));
                 }
             }
             opened.commit();

@@ -28,7 +28,7 @@ final class StoreSchema {
     private static final List<String> OWN_TABLES = List.of(
             "CREATE TABLE IF NOT EXISTS weir_broker (id VARCHAR(64) PRIMARY KEY, incarnation BIGINT NOT NULL,"
                     + " tcp VARCHAR(255) NOT NULL, http VARCHAR(255) NOT NULL, cluster_address VARCHAR(255) NOT NULL,"
-                    + " pid BIGINT NOT NULL, running BOOLEAN NOT NULL)",
+                    + " link VARCHAR(1024) NOT NULL, pid BIGINT NOT NULL, running BOOLEAN NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_founding (cluster VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL,"
                     + " broker VARCHAR(64) NOT NULL, incarnation BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_lease (broker VARCHAR(64) NOT NULL, incarnation BIGINT NOT NULL,"

@@ -97,7 +97,7 @@ class ReunionTest {
 
     private static RegisteredBroker registered(String id, int httpPort, boolean running) {
         return new RegisteredBroker(
-                new BrokerId(id), 1, "127.0.0.1:1", "127.0.0.1:" + httpPort, "127.0.0.1:1", 1, running);
+                new BrokerId(id), 1, "127.0.0.1:1", "127.0.0.1:" + httpPort, "127.0.0.1:1", "", 1, running);
     }
 
     private static NodeView view(String... members) {

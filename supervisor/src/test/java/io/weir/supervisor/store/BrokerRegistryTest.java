@@ -64,7 +64,7 @@ class BrokerRegistryTest {
             registry.awaitStore();
             List<Long> mine = new ArrayList<>();
             for (int i = 0; i < each; i++) {
-                mine.add(registry.nextIncarnation(settings));
+                mine.add(registry.nextIncarnation(settings, "a link"));
             }
             return mine;
         });
@@ -123,8 +123,8 @@ class BrokerRegistryTest {
         WeirSettings settings = patient(store, "b1");
         BrokerRegistry registry = registry(settings);
         registry.awaitStore();
-        long first = registry.nextIncarnation(settings);
-        long second = registry.nextIncarnation(settings);
+        long first = registry.nextIncarnation(settings, "a link");
+        long second = registry.nextIncarnation(settings, "a link");
 
         registry.markStopped(settings.broker().id(), first);
         assertThat(registry.brokers())
@@ -134,6 +134,7 @@ class BrokerRegistryTest {
                         settings.tcp().toString(),
                         settings.http().address().toString(),
                         settings.cluster().address().toString(),
+                        "a link",
                         ProcessHandle.current().pid(),
                         true));
 
