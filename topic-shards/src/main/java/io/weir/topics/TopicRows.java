@@ -1,6 +1,8 @@
 package io.weir.topics;
 
+import io.weir.config.value.TopicName;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The store's copy of every topic's definition, from which all brokers learn it: one row a topic, written by the {@link Topic}
@@ -15,4 +17,7 @@ public interface TopicRows {
 
     /** Every topic whose definition was written after {@code after}, a number that an earlier answer gave, or 0 for all. */
     Changes after(long after);
+
+    /** One topic's definition as last written; a deleted topic's too. */
+    Optional<TopicDefinition> get(TopicName topic);
 }

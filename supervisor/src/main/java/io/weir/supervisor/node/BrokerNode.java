@@ -31,6 +31,7 @@ import io.weir.limiter.supply.Sweeper;
 import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDesk;
+import io.weir.topics.TopicRows;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -150,8 +151,8 @@ final class BrokerNode {
         return addresses;
     }
 
-    TopicAdmin topics(SupplyStore store, Executor storeThreads, Duration timeout) {
-        return new TopicAdmin(system, supply, store, storeThreads, timeout);
+    TopicAdmin topics(SupplyStore store, TopicRows rows, Executor storeThreads, Duration timeout) {
+        return new TopicAdmin(system, supply, store, rows, storeThreads, timeout);
     }
 
     CompletionStage<Done> terminated() {

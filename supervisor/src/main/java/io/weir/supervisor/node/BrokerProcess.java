@@ -276,7 +276,10 @@ public final class BrokerProcess implements AutoCloseable {
     Optional<TopicAdmin> topics() {
         return Optional.ofNullable(node)
                 .map(current -> current.topics(
-                        supply.store(), supply.storeThreads(), settings.http().requestTimeout()));
+                        supply.store(),
+                        topics.rows(),
+                        supply.storeThreads(),
+                        settings.http().requestTimeout()));
     }
 
     void confirmStopped(BrokerId victim, long incarnation) {

@@ -16,6 +16,7 @@ import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDefinition.ChannelSettings;
 import io.weir.topics.TopicDefinition.Delivery;
 import io.weir.topics.TopicDefinition.LimitSettings;
+import io.weir.topics.TopicRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -33,6 +34,7 @@ final class TopicAdmin {
     private final ActorSystem<?> system;
     private final ActorRef<Supply.Command> supply;
     private final SupplyStore store;
+    private final TopicRows rows;
     private final Executor storeThreads;
     private final Duration timeout;
 
@@ -40,8 +42,10 @@ final class TopicAdmin {
             ActorSystem<?> system,
             ActorRef<Supply.Command> supply,
             SupplyStore store,
+            TopicRows rows,
             Executor storeThreads,
             Duration timeout) {
+        this.rows = rows;
         this.system = system;
         this.supply = supply;
         this.store = store;
@@ -110,16 +114,22 @@ final class TopicAdmin {
                 storeThreads);
     }
 
-    /** Empty if there is no such topic. Brokers that do not answer in time are left out, and what they hold is missing from the sums. */
+    /**
+     * Empty if there is no such topic. Asks the store and not the topic's entity, which may be on the very broker that somebody wants to know
+     * about because it died. Brokers that do not answer in time are left out, and what they hold is missing from
+     * the sums.
+     */
     CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
-        return ask(name, Topic.Get::new).thenCompose(answer -> {
-            if (!answer.definition().exists()) {
+        CompletionStage<Optional<TopicDefinition>> definition =
+                CompletableFuture.supplyAsync(() -> rows.get(name), storeThreads);
+        return definition.thenCompose(found -> {
+            if (found.filter(TopicDefinition::exists).isEmpty()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
             CompletionStage<List<LimitRow>> versions =
                     CompletableFuture.supplyAsync(() -> store.limits(name), storeThreads);
             return versions.thenCombine(
-                    parts(name), (rows, parts) -> Optional.of(describe(answer.definition(), rows, parts)));
+                    parts(name), (limits, parts) -> Optional.of(describe(found.get(), limits, parts)));
         });
     }
 

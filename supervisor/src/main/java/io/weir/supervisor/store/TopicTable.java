@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.TopicName;
 import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicRows;
 import java.sql.Connection;
@@ -13,6 +14,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The topics' definitions in the store's table {@code weir_topic}, as JSON. Changes are numbered as {@link SupplyTables} numbers
@@ -80,6 +82,22 @@ public final class TopicTable implements TopicRows, AutoCloseable {
             }
             opened.commit();
             return new Changes(upTo, definitions);
+        });
+    }
+
+    @Override
+    public Optional<TopicDefinition> get(TopicName topic) {
+        return store.call(opened -> {
+            try (PreparedStatement select =
+                    opened.prepareStatement("SELECT definition FROM weir_topic WHERE name = ?")) {
+                select.setString(1, topic.value());
+                try (ResultSet rows = select.executeQuery()) {
+                    Optional<TopicDefinition> found =
+                            rows.next() ? Optional.of(read(rows.getString(1))) : Optional.empty();
+                    opened.commit();
+                    return found;
+                }
+            }
         });
     }
 
