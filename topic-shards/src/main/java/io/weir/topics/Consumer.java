@@ -34,13 +34,24 @@ final class Consumer implements Subscription {
         int message = Channel.message(entry);
         long tried = Channel.tried(entry);
         long id = store.id(message);
-        full = !subscriber.deliver(
-                store.timestampNs(message),
-                Channel.attempts(tried),
-                id,
-                store.slab(message),
-                store.bodyAt(message),
-                store.length(message));
+        int contextLength = store.contextLength(message);
+        full = contextLength == 0
+                ? !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.bodyAt(message),
+                        store.length(message))
+                : !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.contextAt(message),
+                        contextLength,
+                        store.bodyAt(message),
+                        store.length(message));
         if (full) {
             return false;
         }

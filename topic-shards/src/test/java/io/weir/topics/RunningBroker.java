@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import org.assertj.core.api.Assertions;
 
@@ -30,6 +31,11 @@ final class RunningBroker implements AutoCloseable {
     private final MessagePath path;
 
     RunningBroker(GatewaySettings gateway, TopicSettings topics) throws IOException {
+        this(gateway, (path, topic) -> path.define(topic, topics));
+    }
+
+    /** @param directory answers which topics there are */
+    RunningBroker(GatewaySettings gateway, BiConsumer<MessagePath, TopicName> directory) throws IOException {
         loop = new GatewayLoop(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), gateway, System::nanoTime);
         Lease lease = new Lease(LEASE_NS);
         lease.renewed(System.nanoTime());
@@ -40,7 +46,7 @@ final class RunningBroker implements AutoCloseable {
                 gateway,
                 PathSettings.defaults(),
                 gates,
-                topic -> self[0].define(topic, topics),
+                topic -> directory.accept(self[0], topic),
                 System::nanoTime);
         self[0] = path;
     }
