@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.slf4j.event.Level;
 
 /**
  * A broker's way in for actors. Checks what it is told and hands it to the message path; the outcome goes from there straight to
@@ -60,7 +61,8 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
             return new BrokerApi(context, path, settings, members, clock);
         });
         // A message that lacks what it must have, such as whom to answer, is left aside.
-        return Behaviors.supervise(api).onFailure(RuntimeException.class, SupervisorStrategy.resume());
+        return Behaviors.supervise(api)
+                .onFailure(RuntimeException.class, SupervisorStrategy.resume().withLogLevel(Level.DEBUG));
     }
 
     /** How it is to be spawned: with a bounded mailbox. */

@@ -9,7 +9,8 @@ public sealed interface PublishOutcome extends CrossesNodes {
     /**
      * Every message has passed the topic's limit and is with the channels.
      *
-     * @param delayedBy how long the limit, or a full channel, made it wait; zero if it went straight on
+     * @param delayedBy how long the limit made it wait, or a full channel, or a topic that its broker did not know yet; zero if it
+     *     went straight on
      */
     record Accepted(Duration delayedBy) implements PublishOutcome {}
 
