@@ -40,6 +40,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -453,6 +454,35 @@ class BrokerApiTest {
         RunningBroker.await(
                 "all are finished", () -> broker.channel("orders", "work").finished() == messages);
         assertThat(outcomes.receiveSeveralMessages(messages)).allMatch(outcome -> outcome instanceof Accepted);
+    }
+
+    @Test
+    void shouldLoseNoAcknowledgementWhenTheMessagePathTakesNoMore() {
+        Reader stays = new Reader().subscribe("work", 1, MINUTE);
+        publish(api, "orders", "a");
+        Delivery held = stays.next();
+        Reader leaves = new Reader().subscribe("work", 1, MINUTE);
+        publish(api, "orders", "b");
+        leaves.expect("b", 1);
+        CompletableFuture<Void> busy = new CompletableFuture<>();
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        broker.path().offer((port, nowNs) -> {
+            begun.complete(null);
+            busy.join();
+        });
+        RunningBroker.await(begun);
+        boolean more = true;
+        while (more) {
+            more = broker.path().offer((port, nowNs) -> {});
+        }
+        stays.say(new Finish(held.id()));
+        leaves.say(new Unsubscribe());
+        KIT.createTestProbe().expectTerminated(leaves.subscription, Duration.ofSeconds(20));
+        assertFailed(publish(api, "orders", "c"), "busy");
+        busy.complete(null);
+        stays.expect("b", 2);
+        assertThat(broker.channel("orders", "work").finished()).isEqualTo(1);
+        assertThat(broker.channel("orders", "work").consumers()).isEqualTo(1);
     }
 
     @Test
