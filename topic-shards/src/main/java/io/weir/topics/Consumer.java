@@ -53,13 +53,24 @@ final class Consumer implements Subscription {
             // It was sent here before the link broke, and again after: this consumer still has the first.
             return false;
         }
-        full = !subscriber.deliver(
-                store.timestampNs(message),
-                Channel.attempts(tried),
-                id,
-                store.slab(message),
-                store.bodyAt(message),
-                store.length(message));
+        int contextLength = store.contextLength(message);
+        full = contextLength == 0
+                ? !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.bodyAt(message),
+                        store.length(message))
+                : !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.contextAt(message),
+                        contextLength,
+                        store.bodyAt(message),
+                        store.length(message));
         if (full) {
             return false;
         }

@@ -22,10 +22,21 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  */
 public final class MessagePath implements AutoCloseable {
     private static final int QUEUE = 1024;
+    private static final int WORK_QUEUE = 16 * 1024;
+
+    /** Something to be done with the port on the message path's thread. Must not wait and must not throw. */
+    @FunctionalInterface
+    public interface Work {
+        void run(MessagePort port, long nowNs);
+    }
 
     private final ManyToOneConcurrentArrayQueue<Runnable> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
+    /** Apart from the commands, so that no load on it keeps an operator out. */
+    private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
+
     private final GatewayLoop loop;
     private final Shards shards;
+    private volatile boolean closed;
 
     private MessagePath(GatewayLoop loop, Shards shards) {
         this.loop = loop;
@@ -86,6 +97,17 @@ public final class MessagePath implements AutoCloseable {
         return shards;
     }
 
+    /** From any thread: has this done by the message path's. False if {@value #WORK_QUEUE} wait already, or the path is closed. */
+    public boolean offer(Work toDo) {
+        boolean queued = !closed && work.offer(toDo);
+        loop.wakeUp();
+        return queued;
+    }
+
+    public boolean closed() {
+        return closed;
+    }
+
     /** The topic exists, and this is how it behaves, from now on. */
     public CompletionStage<Void> define(TopicName topic, TopicSettings settings) {
         return tell(() -> shards.define(topic, settings));
@@ -125,6 +147,7 @@ public final class MessagePath implements AutoCloseable {
 
     @Override
     public void close() {
+        closed = true;
         loop.close();
     }
 
@@ -162,6 +185,21 @@ public final class MessagePath implements AutoCloseable {
                 command.run();
                 done++;
                 command = done < QUEUE ? commands.poll() : null;
+            }
+            return done + work(nowNs);
+        }
+
+        private int work(long nowNs) {
+            int done = 0;
+            Work next = work.poll();
+            while (next != null) {
+                next.run(port(), nowNs);
+                done++;
+                next = done < QUEUE ? work.poll() : null;
+            }
+            if (done == QUEUE) {
+                // Sockets have their turn; then there may be more here.
+                loop.wakeUp();
             }
             return done;
         }

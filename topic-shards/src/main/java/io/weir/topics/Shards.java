@@ -84,13 +84,29 @@ final class Shards implements MessagePort {
             int bodyLength,
             long deferNs,
             long atNs) {
+        publish(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, atNs);
+    }
+
+    @Override
+    public void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
         if (shard == null) {
             publisher.failed(ticket, "this broker has no room for another topic");
             return;
         }
-        int message = store(in, bodyAt, bodyLength, deferNs);
+        int message = store(in, contextAt, contextLength, bodyAt, bodyLength, deferNs);
         if (message == MessageStore.FULL) {
             publisher.failed(ticket, "this broker's memory for messages is full");
             return;
@@ -108,6 +124,21 @@ final class Shards implements MessagePort {
             int firstAt,
             int messages,
             long atNs) {
+        publishBatch(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, atNs);
+    }
+
+    @Override
+    public void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int firstAt,
+            int messages,
+            long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
         if (shard == null) {
@@ -118,7 +149,7 @@ final class Shards implements MessagePort {
         int at = firstAt;
         for (int i = 0; i < messages; i++) {
             int length = in.getInt(at);
-            int message = store(in, at + 4, length, 0);
+            int message = store(in, contextAt, contextLength, at + 4, length, 0);
             if (message == MessageStore.FULL) {
                 while (publication.left() > 0) {
                     store.release(publication.messages[publication.next++]);
@@ -133,10 +164,18 @@ final class Shards implements MessagePort {
         shard.publish(publication, atNs);
     }
 
-    private int store(ByteBuffer in, int at, int length, long deferNs) {
+    private int store(ByteBuffer in, int contextAt, int contextLength, int at, int length, long deferNs) {
         long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
         // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
-        return store.put(in, at, length, nowNs + wallOffsetNs, nextId++, deferNs > 0 && dueNs == 0 ? 1 : dueNs);
+        return store.put(
+                in,
+                contextAt,
+                contextLength,
+                at,
+                length,
+                nowNs + wallOffsetNs,
+                nextId++,
+                deferNs > 0 && dueNs == 0 ? 1 : dueNs);
     }
 
     @Override

@@ -200,11 +200,11 @@ final class TopicShard {
         while (expired != null) {
             waiting -= expired.left();
             gate.countRefused(expired.left());
-            fail(
-                    expired,
-                    settings == null
-                            ? "the topic is not known here"
-                            : "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
+            if (settings == null) {
+                failAsUnknown(expired, "the topic is not known here");
+            } else {
+                fail(expired, "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
+            }
             expired = line.expired(nowNs - longestNs);
         }
     }
@@ -248,6 +248,14 @@ final class TopicShard {
         releaseLeft(publication);
         shards.recycle(publication);
         publisher.failed(ticket, reason);
+    }
+
+    private void failAsUnknown(Publication publication, String reason) {
+        Publisher publisher = publication.publisher;
+        long ticket = publication.ticket;
+        releaseLeft(publication);
+        shards.recycle(publication);
+        publisher.unknownTopic(ticket, reason);
     }
 
     private void releaseLeft(Publication publication) {
@@ -368,7 +376,11 @@ final class TopicShard {
         while (publication != null) {
             line.remove();
             waiting -= publication.left();
-            fail(publication, reason);
+            if (settings == null) {
+                failAsUnknown(publication, reason);
+            } else {
+                fail(publication, reason);
+            }
             publication = line.peek();
         }
         for (Channel channel : new ArrayList<>(channels)) {

@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.assertj.core.api.Assertions;
@@ -41,6 +42,20 @@ final class RunningBroker implements AutoCloseable {
             Function<TopicName, TopicSettings> topics,
             Function<GatewayLoop, Federation> federation)
             throws IOException {
+        this(id, gateway, (path, topic) -> answer(path, topic, topics), federation);
+    }
+
+    /** @param directory answers which topics there are */
+    RunningBroker(GatewaySettings gateway, BiConsumer<MessagePath, TopicName> directory) throws IOException {
+        this("a", gateway, directory, started -> null);
+    }
+
+    private RunningBroker(
+            String id,
+            GatewaySettings gateway,
+            BiConsumer<MessagePath, TopicName> directory,
+            Function<GatewayLoop, Federation> federation)
+            throws IOException {
         holder = new Holder(new BrokerId(id), 1);
         loop = new GatewayLoop(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), gateway, System::nanoTime);
         Lease lease = new Lease(LEASE_NS);
@@ -52,7 +67,7 @@ final class RunningBroker implements AutoCloseable {
                 gateway,
                 PathSettings.defaults(),
                 gates,
-                topic -> answer(self[0], topic, topics),
+                topic -> directory.accept(self[0], topic),
                 federation.apply(loop),
                 System::nanoTime);
         self[0] = path;

@@ -28,6 +28,8 @@ import io.weir.limiter.supply.Adaptor;
 import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.Sweeper;
+import io.weir.topics.ApiSettings;
+import io.weir.topics.BrokerApi;
 import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDesk;
@@ -39,6 +41,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.stream.StreamSupport;
 
 /**
  * One life of a broker in the cluster: an actor system with an incarnation of its own. Ends when it is told to leave, or
@@ -100,6 +103,7 @@ final class BrokerNode {
                     ClusterSharding sharding = ClusterSharding.get(context.getSystem());
                     ActorRef<TopicDesk.Command> desk = startTopics(context, sharding, with, topics, supply);
                     topics.desk(desk);
+                    startApi(context, topics);
                     return Behaviors.empty();
                 })
                 .unsafeCast();
@@ -139,6 +143,23 @@ final class BrokerNode {
                             desk.tell(new TopicDesk.LookNow());
                         })));
         return desk;
+    }
+
+    /** The way in for applications' actors, which find it through the receptionist. */
+    private static void startApi(ActorContext<?> context, BrokerTopics topics) {
+        Cluster cluster = Cluster.get(context.getSystem());
+        long maxFrameBytes =
+                context.getSystem().settings().config().getBytes("akka.remote.artery.advanced.maximum-frame-size");
+        context.spawn(
+                BrokerApi.create(
+                        topics.path(),
+                        ApiSettings.of(topics.gateway(), maxFrameBytes),
+                        address -> StreamSupport.stream(
+                                        cluster.state().getMembers().spliterator(), false)
+                                .anyMatch(member -> member.address().equals(address)),
+                        System::nanoTime),
+                BrokerApi.NAME,
+                BrokerApi.props());
     }
 
     private static Map<BrokerId, String> addresses(NodeView view) {

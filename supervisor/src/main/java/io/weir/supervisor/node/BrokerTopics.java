@@ -108,6 +108,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return path;
     }
 
+    GatewaySettings gateway() {
+        return gateway;
+    }
+
     TopicRows rows() {
         return rows;
     }

@@ -28,9 +28,10 @@ import java.util.function.Consumer;
  * time line goes to the log. Membership is a hint to look, never proof that a broker has stopped.
  *
  * <p>A broker's id and incarnation travel as roles of its member: they are fixed for one life of the actor system, and
- * are there with the first gossip, without asking anyone.
+ * are there with the first gossip, without asking anyone. Members without the role of a broker are applications, and not seen here.
  */
 final class Membership extends AbstractBehavior<ClusterDomainEvent> {
+    private static final String BROKER_ROLE = "broker";
     private static final String ID_ROLE = "id=";
     private static final String INCARNATION_ROLE = "incarnation=";
 
@@ -45,7 +46,7 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private boolean toldOwnUp;
 
     static List<String> rolesOf(String id, long incarnation) {
-        return List.of("broker", ID_ROLE + id, INCARNATION_ROLE + incarnation);
+        return List.of(BROKER_ROLE, ID_ROLE + id, INCARNATION_ROLE + incarnation);
     }
 
     static Behavior<ClusterDomainEvent> create(long incarnation, Consumer<NodeView> views) {
@@ -76,6 +77,9 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
 
     private Behavior<ClusterDomainEvent> onChanged(ClusterEvent.MemberEvent event) {
         Member member = event.member();
+        if (!member.hasRole(BROKER_ROLE)) {
+            return this;
+        }
         members.put(member.uniqueAddress(), member);
         if (event instanceof ClusterEvent.MemberUp) {
             tell(member, "is up");
@@ -88,6 +92,9 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     }
 
     private Behavior<ClusterDomainEvent> onRemoved(ClusterEvent.MemberRemoved event) {
+        if (!event.member().hasRole(BROKER_ROLE)) {
+            return this;
+        }
         members.remove(event.member().uniqueAddress());
         unreachable.remove(event.member().uniqueAddress());
         tell(event.member(), "is gone");
@@ -95,12 +102,18 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     }
 
     private Behavior<ClusterDomainEvent> onUnreachable(ClusterEvent.UnreachableMember event) {
+        if (!event.member().hasRole(BROKER_ROLE)) {
+            return this;
+        }
         unreachable.add(event.member().uniqueAddress());
         tell(event.member(), "is unreachable");
         return publish();
     }
 
     private Behavior<ClusterDomainEvent> onReachable(ClusterEvent.ReachableMember event) {
+        if (!event.member().hasRole(BROKER_ROLE)) {
+            return this;
+        }
         unreachable.remove(event.member().uniqueAddress());
         tell(event.member(), "is reachable again");
         return publish();

@@ -12,9 +12,10 @@ import java.util.Arrays;
  * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good.
  *
  * <pre>
- *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | body |
+ *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | uint16 length, context | body |
  * </pre>
  *
+ * The sign of the body's length says whether a message has a context; most have none, and then not its length either.
  * A message is named by an {@code int}: the place of its block, in units of 32 bytes.
  */
 public final class MessageStore {
@@ -26,6 +27,9 @@ public final class MessageStore {
     private static final int DUE = 16;
     private static final int LENGTH = 24;
     private static final int REFERENCES = 28;
+    private static final int WITH_CONTEXT = 1 << 31;
+    private static final int CONTEXT_LENGTH = 2;
+    private static final int MAX_CONTEXT = 0xffff;
     private static final int LEAST_SLAB = 1 << 20;
     private static final int NONE = -1;
 
@@ -49,11 +53,11 @@ public final class MessageStore {
 
     /**
      * @param maxBytes of all slabs
-     * @param maxMessageBytes the largest body that will come
+     * @param maxMessageBytes the largest body that will come, its context included
      */
     public MessageStore(long maxBytes, int maxMessageBytes) {
         int slabBytes = LEAST_SLAB;
-        while (slabBytes < maxMessageBytes + HEADER) {
+        while (slabBytes < maxMessageBytes + HEADER + CONTEXT_LENGTH) {
             slabBytes <<= 1;
         }
         slabUnits = slabBytes / UNIT;
@@ -81,7 +85,26 @@ public final class MessageStore {
      * @return its name, or {@link #FULL}
      */
     public int put(ByteBuffer from, int at, int length, long timestampNs, long id, long dueNs) {
-        int units = (HEADER + length + UNIT - 1) / UNIT;
+        return put(from, 0, 0, at, length, timestampNs, id, dueNs);
+    }
+
+    /** As the other, with a context of {@code contextLength} bytes, or none if that is 0. */
+    public int put(
+            ByteBuffer from,
+            int contextAt,
+            int contextLength,
+            int at,
+            int length,
+            long timestampNs,
+            long id,
+            long dueNs) {
+        int before = contextLength == 0 ? 0 : CONTEXT_LENGTH + contextLength;
+        long blockBytes = (long) HEADER + before + length;
+        if (contextLength > MAX_CONTEXT || blockBytes > (long) slabUnits * UNIT) {
+            throw new IllegalArgumentException("a body of " + length + " bytes with a context of " + contextLength
+                    + " does not fit in a slab of " + slabUnits * UNIT);
+        }
+        int units = ((int) blockBytes + UNIT - 1) / UNIT;
         int sizeClass = sizeClass(units);
         int slab = roomy[sizeClass];
         if (slab == NONE) {
@@ -96,9 +119,13 @@ public final class MessageStore {
         bytes.putLong(base, timestampNs);
         bytes.putLong(base + ID, id);
         bytes.putLong(base + DUE, dueNs);
-        bytes.putInt(base + LENGTH, length);
+        bytes.putInt(base + LENGTH, contextLength == 0 ? length : length | WITH_CONTEXT);
         bytes.putInt(base + REFERENCES, 1);
-        bytes.put(base + HEADER, from, at, length);
+        if (contextLength > 0) {
+            bytes.putShort(base + HEADER, (short) contextLength);
+            bytes.put(base + HEADER + CONTEXT_LENGTH, from, contextAt, contextLength);
+        }
+        bytes.put(base + HEADER + before, from, at, length);
         messages++;
         return slab << unitBits | unit;
     }
@@ -128,11 +155,24 @@ public final class MessageStore {
     }
 
     public int bodyAt(int message) {
-        return base(message) + HEADER;
+        int contextLength = contextLength(message);
+        return base(message) + HEADER + (contextLength == 0 ? 0 : CONTEXT_LENGTH + contextLength);
     }
 
     public int length(int message) {
-        return slab(message).getInt(base(message) + LENGTH);
+        return slab(message).getInt(base(message) + LENGTH) & ~WITH_CONTEXT;
+    }
+
+    /** Where the context stands in the slab if there is one. */
+    public int contextAt(int message) {
+        return base(message) + HEADER + CONTEXT_LENGTH;
+    }
+
+    /** Of the message's context, 0 if it has none. */
+    public int contextLength(int message) {
+        ByteBuffer bytes = slab(message);
+        int base = base(message);
+        return bytes.getInt(base + LENGTH) >= 0 ? 0 : bytes.getShort(base + HEADER) & MAX_CONTEXT;
     }
 
     public long timestampNs(int message) {

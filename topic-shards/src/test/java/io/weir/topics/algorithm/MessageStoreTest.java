@@ -31,6 +31,27 @@ class MessageStoreTest {
     }
 
     @Test
+    void shouldKeepAContextBesideTheBody() {
+        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 34);
+        byte[] bytes = new byte[MEGABYTE - 34];
+        new Random(1).nextBytes(bytes);
+        for (int contextLength : new int[] {0, 1, 300, 0xffff}) {
+            int length = bytes.length - contextLength;
+            int message = store.put(ByteBuffer.wrap(bytes), 0, contextLength, contextLength, length, 11, 22, 33);
+            assertThat(store.contextLength(message)).isEqualTo(contextLength);
+            assertThat(store.length(message)).isEqualTo(length);
+            assertThat(store.id(message)).isEqualTo(22);
+            byte[] read = new byte[bytes.length];
+            store.slab(message).get(store.contextAt(message), read, 0, contextLength);
+            store.slab(message).get(store.bodyAt(message), read, contextLength, length);
+            assertThat(read).isEqualTo(bytes);
+            store.release(message);
+        }
+        assertThatThrownBy(() -> store.put(ByteBuffer.wrap(bytes), 0, 0x10000, 0, 1, 0, 0, 0))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
     void shouldWasteAtMostAQuarterOfABlock() {
         for (int units = 1; units <= 100_000; units++) {
             int given = MessageStore.classUnits(MessageStore.sizeClass(units));

@@ -40,6 +40,48 @@ public interface MessagePort extends Duty {
             long nowNs);
 
     /**
+     * As the other, for a message with a context, which stands in the same buffer. A broker that could not carry it must not lose it
+     * silently, so it fails.
+     */
+    default void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long nowNs) {
+        if (contextLength == 0) {
+            publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, nowNs);
+        } else {
+            publisher.failed(ticket, "this broker does not carry a message's context");
+        }
+    }
+
+    /** As the other, with one context for each of the messages. */
+    default void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int firstAt,
+            int messages,
+            long nowNs) {
+        if (contextLength == 0) {
+            publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, nowNs);
+        } else {
+            publisher.failed(ticket, "this broker does not carry a message's context");
+        }
+    }
+
+    /**
      * Makes someone a consumer of a channel, which comes to be by that.
      *
      * @param timeoutNs how long the consumer may hold a message unacknowledged

@@ -13,4 +13,9 @@ public interface Publisher {
 
     /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
     void failed(long ticket, String reason);
+
+    /** It cannot be done, because there is no such topic. */
+    default void unknownTopic(long ticket, String reason) {
+        failed(ticket, reason);
+    }
 }

@@ -14,6 +14,19 @@ public interface Subscriber {
      */
     boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength);
 
+    /** As the other, for a message with a context, which stands in the same buffer; whoever has no use for it gets the body alone. */
+    default boolean deliver(
+            long timestampNs,
+            int attempts,
+            long id,
+            ByteBuffer in,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength) {
+        return deliver(timestampNs, attempts, id, in, bodyAt, bodyLength);
+    }
+
     /** The channel is gone, and the subscription with it. */
     void gone(String reason);
 }
