@@ -25,6 +25,9 @@ import org.agrona.MutableDirectBuffer;
  *              +---------+------+-------------------------+---------------+----------------------+-------------+------
  * DELIVER      | version | 5    | attempts (u16)          | subscription  | id (i64)             | body
  *              +---------+------+-------------------------+---------------+----------------------+--------------------
+ * DELIVER_WITH | version | 9    | attempts (u16)          | subscription  | id (i64)             | length of   | context,
+ * _CONTEXT     |         |      |                         |               |                      | context(u16)| body
+ *              +---------+------+-------------------------+---------------+----------------------+--------------------
  * ENDED        | version | 6    | 0                       | subscription  |
  *              +---------+------+--------------+----------+---------------+----------------------+-------------+------
  * PUBLISH      | version | 7    | length of    | 0        | messages      | ticket (i64)         | defer in ns | topic,
@@ -49,6 +52,7 @@ final class FederationFrames {
     static final byte ENDED = 6;
     static final byte PUBLISH = 7;
     static final byte OUTCOME = 8;
+    static final byte DELIVER_WITH_CONTEXT = 9;
 
     static final int ACCEPTED = 1;
     static final int THROTTLED = 2;
@@ -86,6 +90,7 @@ final class FederationFrames {
                 switch (type) {
                     case UNSUBSCRIBE, ENDED -> NOTICE_BYTES;
                     case SUBSCRIBE, ACKNOWLEDGE, DELIVER -> HEADER_BYTES;
+                    case DELIVER_WITH_CONTEXT -> HEADER_BYTES + Short.BYTES;
                     case GIVE_BACK, PUBLISH, OUTCOME -> LONG_HEADER_BYTES;
                     default -> Integer.MAX_VALUE;
                 };
@@ -173,6 +178,16 @@ final class FederationFrames {
         return LONG_HEADER_BYTES;
     }
 
+    /** Of a DELIVER_WITH_CONTEXT. */
+    static int contextLength(DirectBuffer in, int at) {
+        return in.getShort(at + HEADER_BYTES, ORDER) & 0xffff;
+    }
+
+    static int deliverBytes(int contextLength, int bodyLength) {
+        return HEADER_BYTES + (contextLength == 0 ? 0 : Short.BYTES + contextLength) + bodyLength;
+    }
+
+    /** @param contextLength of the context that stands right before the body, or 0 */
     static void deliver(
             MutableDirectBuffer out,
             int at,
@@ -180,11 +195,17 @@ final class FederationFrames {
             int attempts,
             long id,
             ByteBuffer body,
+            int contextLength,
             int bodyAt,
             int bodyLength) {
-        header(out, at, DELIVER, attempts, subscription);
+        header(out, at, contextLength == 0 ? DELIVER : DELIVER_WITH_CONTEXT, attempts, subscription);
         out.putLong(at + LONG, id, ORDER);
-        out.putBytes(at + HEADER_BYTES, body, bodyAt, bodyLength);
+        int next = at + HEADER_BYTES;
+        if (contextLength > 0) {
+            out.putShort(next, (short) contextLength, ORDER);
+            next += Short.BYTES;
+        }
+        out.putBytes(next, body, bodyAt - contextLength, contextLength + bodyLength);
     }
 
     static void publish(

@@ -70,6 +70,58 @@ final class HomePort implements MessagePort {
         }
     }
 
+    /** What has a context is published here, wherever its home: a forwarded publication carries none. */
+    @Override
+    public void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long nowNs) {
+        if (contextLength == 0) {
+            publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, nowNs);
+        } else {
+            shards.publish(
+                    publisher,
+                    ticket,
+                    in,
+                    topicAt,
+                    topicLength,
+                    contextAt,
+                    contextLength,
+                    bodyAt,
+                    bodyLength,
+                    deferNs,
+                    nowNs);
+        }
+    }
+
+    @Override
+    public void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int firstAt,
+            int messages,
+            long nowNs) {
+        if (contextLength == 0) {
+            publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, nowNs);
+        } else {
+            shards.publishBatch(
+                    publisher, ticket, in, topicAt, topicLength, contextAt, contextLength, firstAt, messages, nowNs);
+        }
+    }
+
     private static int batchBytes(ByteBuffer in, int firstAt, int messages) {
         int at = firstAt;
         for (int i = 0; i < messages; i++) {

@@ -36,11 +36,13 @@ public final class MessagePath implements AutoCloseable {
 
     private final GatewayLoop loop;
     private final Shards shards;
+    private final MessagePort port;
     private volatile boolean closed;
 
-    private MessagePath(GatewayLoop loop, Shards shards) {
+    private MessagePath(GatewayLoop loop, Shards shards, MessagePort port) {
         this.loop = loop;
         this.shards = shards;
+        this.port = port;
     }
 
     /**
@@ -79,12 +81,11 @@ public final class MessagePath implements AutoCloseable {
                 new SecureRandom().nextLong() << 40,
                 clock,
                 System::currentTimeMillis);
-        MessagePath path = new MessagePath(loop, shards);
+        MessagePort port = federation == null ? shards : federation.join(shards, gateway.maxMessageBytes());
+        MessagePath path = new MessagePath(loop, shards, port);
         List<Duty> duties = new ArrayList<>();
         duties.add(path.new Commands());
-        MessagePort port = shards;
         if (federation != null) {
-            port = federation.join(shards, gateway.maxMessageBytes());
             duties.add(federation);
         }
         duties.addAll(List.of(others));
@@ -94,7 +95,7 @@ public final class MessagePath implements AutoCloseable {
 
     /** For another way in than the gateway; to be called on the loop's thread only, that is by one of its duties. */
     public MessagePort port() {
-        return shards;
+        return port;
     }
 
     /** From any thread: has this done by the message path's. False if {@value #WORK_QUEUE} wait already, or the path is closed. */

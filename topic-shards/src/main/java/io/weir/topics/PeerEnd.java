@@ -100,8 +100,16 @@ final class PeerEnd implements Publisher {
         return offer(FederationFrames.notice(small, type, subscription), nowNs);
     }
 
+    /** @param contextLength of the context that stands right before the body, or 0 */
     boolean deliver(
-            int subscription, long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
+            int subscription,
+            long timestampNs,
+            int attempts,
+            long id,
+            ByteBuffer body,
+            int contextLength,
+            int bodyAt,
+            int bodyLength) {
         if (full || lost) {
             return false;
         }
@@ -109,10 +117,11 @@ final class PeerEnd implements Publisher {
         delivery.attempts = attempts;
         delivery.id = id;
         delivery.body = body;
+        delivery.contextLength = contextLength;
         delivery.bodyAt = bodyAt;
         delivery.bodyLength = bodyLength;
         long arrivalNs = timestampNs - shards.wallOffsetNs();
-        int length = FederationFrames.HEADER_BYTES + bodyLength;
+        int length = FederationFrames.deliverBytes(contextLength, bodyLength);
         boolean taken = sent(links.offer(peer.id(), length, delivery, arrivalNs, shards.nowNs()));
         if (taken) {
             FederationCounters.count(counters.deliveredToPeers);
@@ -243,7 +252,9 @@ final class PeerEnd implements Publisher {
             case FederationFrames.UNSUBSCRIBE -> onUnsubscribe(in, at, nowNs);
             case FederationFrames.ACKNOWLEDGE -> onAcknowledge(in, at, length, nowNs);
             case FederationFrames.GIVE_BACK -> onGiveBack(in, at, nowNs);
-            case FederationFrames.DELIVER -> onDeliver(in, at, length, arrivalNs, nowNs);
+            case FederationFrames.DELIVER -> onDeliver(in, at, length, 0, 0, arrivalNs, nowNs);
+            case FederationFrames.DELIVER_WITH_CONTEXT ->
+                onDeliver(in, at, length, Short.BYTES, FederationFrames.contextLength(in, at), arrivalNs, nowNs);
             case FederationFrames.ENDED -> onEnded(in, at, nowNs);
             case FederationFrames.PUBLISH -> onPublish(in, at, length, nowNs);
             case FederationFrames.OUTCOME -> onOutcome(in, at, length);
@@ -317,8 +328,10 @@ final class PeerEnd implements Publisher {
         return true;
     }
 
-    private boolean onDeliver(DirectBuffer in, int at, int length, long arrivalNs, long nowNs) {
-        int bodyLength = length - FederationFrames.HEADER_BYTES;
+    /** @param before bytes between the header and the context */
+    private boolean onDeliver(
+            DirectBuffer in, int at, int length, int before, int contextLength, long arrivalNs, long nowNs) {
+        int bodyLength = length - FederationFrames.HEADER_BYTES - before - contextLength;
         int subscription = FederationFrames.subscription(in, at);
         Inlet inlet = inlets.get(subscription);
         if (inlet == null) {
@@ -330,14 +343,15 @@ final class PeerEnd implements Publisher {
             noticeLater(FederationFrames.UNSUBSCRIBE, subscription);
             return true;
         }
-        if (bodyLength > maxMessageBytes || inlet.overrun()) {
+        if (bodyLength < 0 || bodyLength > maxMessageBytes || inlet.overrun()) {
             return false;
         }
         FederationCounters.count(counters.receivedFromPeers);
         inlet.visitors.arrived(
                 inlet,
                 federation.bytesOf(in),
-                at + FederationFrames.HEADER_BYTES + in.wrapAdjustment(),
+                at + FederationFrames.HEADER_BYTES + before + in.wrapAdjustment(),
+                contextLength,
                 bodyLength,
                 FederationFrames.attempts(in, at),
                 FederationFrames.id(in, at),
@@ -442,12 +456,13 @@ final class PeerEnd implements Publisher {
         private int attempts;
         private long id;
         private ByteBuffer body;
+        private int contextLength;
         private int bodyAt;
         private int bodyLength;
 
         @Override
         public void write(MutableDirectBuffer out, int at) {
-            FederationFrames.deliver(out, at, subscription, attempts, id, body, bodyAt, bodyLength);
+            FederationFrames.deliver(out, at, subscription, attempts, id, body, contextLength, bodyAt, bodyLength);
         }
     }
 

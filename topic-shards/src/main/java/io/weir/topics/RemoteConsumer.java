@@ -24,7 +24,20 @@ final class RemoteConsumer implements Subscriber {
     @Override
     public boolean deliver(
             long timestampNs, int attempts, long messageId, ByteBuffer body, int bodyAt, int bodyLength) {
-        if (peer.deliver(id, timestampNs, attempts, messageId, body, bodyAt, bodyLength)) {
+        return deliver(timestampNs, attempts, messageId, body, bodyAt, 0, bodyAt, bodyLength);
+    }
+
+    @Override
+    public boolean deliver(
+            long timestampNs,
+            int attempts,
+            long messageId,
+            ByteBuffer body,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength) {
+        if (peer.deliver(id, timestampNs, attempts, messageId, body, contextLength, bodyAt, bodyLength)) {
             return true;
         }
         if (!wantsRoom) {

@@ -58,9 +58,19 @@ final class Visitors {
     }
 
     /** A message of another broker; what cannot be stored goes back. */
-    void arrived(Inlet inlet, ByteBuffer in, int at, int length, int attempts, long id, long timestampNs, long nowNs) {
+    /** @param at where its context stands, if it has one, and right behind that its body */
+    void arrived(
+            Inlet inlet,
+            ByteBuffer in,
+            int at,
+            int contextLength,
+            int length,
+            int attempts,
+            long id,
+            long timestampNs,
+            long nowNs) {
         int before = Math.max(0, attempts - 1);
-        int message = store.put(in, at, length, timestampNs, id, 0);
+        int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
         if (message == MessageStore.FULL) {
             federation.countGivenBack();
             inlet.giveBack(id, before, 0);

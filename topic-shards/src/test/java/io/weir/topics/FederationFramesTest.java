@@ -56,7 +56,7 @@ class FederationFramesTest {
             for (int length = 0; length < FederationFrames.NOTICE_BYTES; length++) {
                 assertThat(FederationFrames.typeOf(frame, 0, length)).isZero();
             }
-            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.OUTCOME;
+            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.DELIVER_WITH_CONTEXT;
             assertThat(FederationFrames.typeOf(frame, 0, 24)).isEqualTo(ours ? type : 0);
             frame.putByte(0, (byte) (FederationFrames.VERSION + 1));
             assertThat(FederationFrames.typeOf(frame, 0, 24)).isZero();

@@ -7,12 +7,16 @@ import io.weir.config.value.TopicName;
 import io.weir.topics.NsqSocket.Frame;
 import io.weir.transport.MediaDriverProcess;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.link.LinkEvents;
 import io.weir.transport.link.LinkSettings;
 import io.weir.transport.link.Links;
 import io.weir.transport.link.Peer;
 import io.weir.transport.link.PeerAddress;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,6 +28,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import org.agrona.DirectBuffer;
@@ -273,6 +279,88 @@ class FederationTest {
         Reader atA = reader(a, "work", 1);
         await("it comes there", () -> atA.count() == 1);
         assertThat(atA.attempts()).containsExactly(4);
+    }
+
+    /** Takes one message, and keeps its context and body. */
+    private static final class OneTaker implements Subscriber {
+        private final CompletableFuture<String> taken = new CompletableFuture<>();
+
+        @Override
+        public boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
+            return deliver(timestampNs, attempts, id, body, bodyAt, 0, bodyAt, bodyLength);
+        }
+
+        @Override
+        public boolean deliver(
+                long timestampNs,
+                int attempts,
+                long id,
+                ByteBuffer in,
+                int contextAt,
+                int contextLength,
+                int bodyAt,
+                int bodyLength) {
+            taken.complete(text(in, contextAt, contextLength) + "/" + text(in, bodyAt, bodyLength));
+            return true;
+        }
+
+        private static String text(ByteBuffer in, int at, int length) {
+            byte[] bytes = new byte[length];
+            in.get(at, bytes);
+            return new String(bytes, StandardCharsets.US_ASCII);
+        }
+
+        @Override
+        public void gone(String reason) {
+            taken.completeExceptionally(new IllegalStateException(reason));
+        }
+    }
+
+    @Test
+    void shouldCarryAMessagesContextAlong() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        OneTaker taker = new OneTaker();
+        b.broker.path().offer((port, nowNs) -> port.subscribe(taker, TOPIC, "work", TimeUnit.MINUTES.toNanos(1), nowNs)
+                .ready(1, nowNs));
+        awaitConsumers("work", 1, a, b);
+
+        CompletableFuture<String> outcome = new CompletableFuture<>();
+        ByteBuffer in = ByteBuffer.wrap((TOPIC + "ctxbody").getBytes(StandardCharsets.US_ASCII));
+        int topic = TOPIC.length();
+        a.broker
+                .path()
+                .offer((port, nowNs) -> port.publish(
+                        new Publisher() {
+                            @Override
+                            public void accepted(long ticket) {
+                                outcome.complete("accepted");
+                            }
+
+                            @Override
+                            public void throttled(long ticket, long retryAfterNs) {
+                                outcome.complete("throttled");
+                            }
+
+                            @Override
+                            public void failed(long ticket, String reason) {
+                                outcome.complete(reason);
+                            }
+                        },
+                        1,
+                        in,
+                        0,
+                        topic,
+                        topic,
+                        3,
+                        topic + 3,
+                        4,
+                        0,
+                        nowNs));
+
+        assertThat(outcome.get(20, TimeUnit.SECONDS)).isEqualTo("accepted");
+        assertThat(taker.taken.get(20, TimeUnit.SECONDS)).isEqualTo("ctx/body");
     }
 
     @Test
