@@ -82,6 +82,21 @@ final class Shards implements MessagePort {
             int bodyLength,
             long deferNs,
             long atNs) {
+        publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, atNs, atNs);
+    }
+
+    @Override
+    public void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long arrivalNs,
+            long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
         if (shard == null) {
@@ -93,7 +108,7 @@ final class Shards implements MessagePort {
             publisher.failed(ticket, "this broker's memory for messages is full");
             return;
         }
-        shard.publish(publisher, ticket, message, atNs);
+        shard.publish(publisher, ticket, message, arrivalNs, atNs);
     }
 
     @Override
@@ -105,6 +120,20 @@ final class Shards implements MessagePort {
             int topicLength,
             int firstAt,
             int messages,
+            long atNs) {
+        publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, atNs, atNs);
+    }
+
+    @Override
+    public void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int firstAt,
+            int messages,
+            long arrivalNs,
             long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
@@ -128,7 +157,7 @@ final class Shards implements MessagePort {
             publication.add(message);
             at += 4 + length;
         }
-        shard.publish(publication, atNs);
+        shard.publish(publication, arrivalNs, atNs);
     }
 
     private int store(ByteBuffer in, int at, int length, long deferNs) {

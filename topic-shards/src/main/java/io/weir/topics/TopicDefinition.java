@@ -40,9 +40,17 @@ public record TopicDefinition(
     }
 
     /** What happens to messages at a broker; {@link TopicSettings} has the rules. */
-    public record Delivery(LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
+    public record Delivery(
+            LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
         public Delivery {
-            settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow);
+            // Definitions that were written before there was a choice have none.
+            clock = clock == null ? BucketClock.GATE : clock;
+            settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
+        }
+
+        /** By the gate's clock. */
+        public Delivery(LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
+            this(mode, maxDelayMs, maxWaiting, maxQueued, overflow, BucketClock.GATE);
         }
 
         public static Delivery defaults() {
@@ -52,16 +60,18 @@ public record TopicDefinition(
                     TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()),
                     settings.maxWaiting(),
                     settings.maxQueued(),
-                    settings.overflow());
+                    settings.overflow(),
+                    settings.clock());
         }
 
         public TopicSettings settings() {
-            return settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow);
+            return settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
         }
 
         private static TopicSettings settings(
-                LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
-            return new TopicSettings(mode, TimeUnit.MILLISECONDS.toNanos(maxDelayMs), maxWaiting, maxQueued, overflow);
+                LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
+            return new TopicSettings(
+                    mode, TimeUnit.MILLISECONDS.toNanos(maxDelayMs), maxWaiting, maxQueued, overflow, clock);
         }
     }
 

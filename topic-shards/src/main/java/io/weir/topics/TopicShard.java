@@ -83,17 +83,21 @@ final class TopicShard {
         return true;
     }
 
-    /** One stored message. */
-    void publish(Publisher publisher, long ticket, int message, long nowNs) {
+    /**
+     * One stored message.
+     *
+     * @param arrivalNs when it came to the cluster's first broker; not after {@code nowNs}
+     */
+    void publish(Publisher publisher, long ticket, int message, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0 && hasRoom(1)) {
-            if (passes(1)) {
-                shards.arrived(gate, 1, 0, nowNs);
+            if (passes(1, arrivalNs)) {
+                asked(1, nowNs);
                 route(message, nowNs);
                 publisher.accepted(ticket);
                 return;
             }
             if (settings.mode() == LimitMode.POLICE) {
-                shards.arrived(gate, 1, 0, nowNs);
+                asked(1, nowNs);
                 store.release(message);
                 gate.countRefused(1);
                 publisher.throttled(ticket, retryAfterNs(1));
@@ -106,11 +110,11 @@ final class TopicShard {
     }
 
     /** Several stored messages. The publication is this shard's from now on. */
-    void publish(Publication publication, long nowNs) {
+    void publish(Publication publication, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0) {
             int count = publication.count;
-            if (hasRoom(count) && passes(count)) {
-                shards.arrived(gate, count, 0, nowNs);
+            if (hasRoom(count) && passes(count, arrivalNs)) {
+                asked(count, nowNs);
                 while (publication.left() > 0) {
                     route(publication.messages[publication.next++], nowNs);
                 }
@@ -118,7 +122,7 @@ final class TopicShard {
                 return;
             }
             if (settings.mode() == LimitMode.POLICE && hasRoom(count)) {
-                shards.arrived(gate, count, 0, nowNs);
+                asked(count, nowNs);
                 throttle(publication);
                 return;
             }
@@ -172,7 +176,8 @@ final class TopicShard {
         }
         boolean whole = settings.mode() == LimitMode.POLICE;
         int tokens = whole ? publication.left() : 1;
-        if (!passes(tokens)) {
+        // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
+        if (!passes(tokens, nowNs)) {
             if (whole) {
                 line.remove();
                 waiting -= publication.left();
@@ -209,13 +214,20 @@ final class TopicShard {
         }
     }
 
-    private boolean passes(int tokens) {
-        boolean passes = gate.admit(tokens, shards.clock());
+    private boolean passes(int tokens, long arrivalNs) {
+        boolean passes = settings.clock() == BucketClock.ARRIVAL
+                ? gate.admitAt(tokens, arrivalNs, shards.clock())
+                : gate.admit(tokens, shards.clock());
         if (!passes && settings.mode() == LimitMode.SHADOW) {
             gate.countDelayed(tokens);
             return true;
         }
         return passes;
+    }
+
+    /** The gate is not told a later time than it went by: the next message may have come between the two. */
+    private void asked(int tokens, long nowNs) {
+        shards.arrived(gate, tokens, 0, settings.clock() == BucketClock.ARRIVAL ? gate.stampNs() : nowNs);
     }
 
     /** After a refusal, for the time of that refusal: a later one might take the tokens. */

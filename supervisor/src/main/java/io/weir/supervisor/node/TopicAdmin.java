@@ -168,6 +168,7 @@ final class TopicAdmin {
                 delivery.maxWaiting(),
                 delivery.maxQueued(),
                 TopicRequest.word(delivery.overflow()),
+                TopicRequest.word(delivery.clock()),
                 definition.paused(),
                 definition.channels().entrySet().stream()
                         .map(channel -> new TopicDescription.ChannelView(

@@ -28,6 +28,7 @@ public record TopicDescription(
         int maxWaiting,
         int maxQueued,
         String overflow,
+        String clock,
         boolean paused,
         List<ChannelView> channels,
         double sumRate,
