@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
@@ -12,6 +13,11 @@ import java.util.List;
  * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
  * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
  * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
+ *
+ * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
+ * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
+ * taken when a consumer with credit is there; should that one's buffer prove full, and all others', the token is lost rather than kept,
+ * because a kept one would come on top of a full bucket.
  *
  * <p>An entry of the queue is the message's name in the store with the deliveries so far above it.
  */
@@ -30,6 +36,14 @@ final class Channel {
     private boolean paused;
     /** No consumer could take the last message: nobody asks again before something has changed. */
     private boolean stalled;
+    /** What the channel's own limit lets pass here; null without one. */
+    private TopicGate gate;
+    /** There was no token: nobody asks again before {@link #retryAtNs}. */
+    private boolean thirsty;
+
+    private long retryAtNs;
+    /** Whether it is in the list of those that wait for tokens. */
+    boolean listed;
 
     private long delivered;
     private long finished;
@@ -66,6 +80,9 @@ final class Channel {
     Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs) {
         Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs);
         consumers.add(consumer);
+        if (consumers.size() == 1) {
+            wanted(queue.size());
+        }
         return consumer;
     }
 
@@ -76,11 +93,57 @@ final class Channel {
             if (makeRoom(message)) {
                 defer(message, dueNs);
             }
-        } else if (!queue.isEmpty() || !dispatch(message, nowNs)) {
-            if (makeRoom(message)) {
-                queue.add(message);
-            }
+            return;
         }
+        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+            queue.add(message);
+        }
+        wanted(1);
+    }
+
+    /** Messages have come that want tokens; as long as nobody consumes here, supply is of more use at other brokers. */
+    private void wanted(int messages) {
+        if (gate != null && messages > 0 && !consumers.isEmpty()) {
+            shard.wanted(gate, messages, queue.size());
+        }
+    }
+
+    /** @param newGate where deliveries take their tokens from now on; null for no limit */
+    void limit(TopicGate newGate, long nowNs) {
+        if (gate == newGate) {
+            return;
+        }
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        gate = newGate;
+        thirsty = false;
+        shard.awaitTokensNoMore(this);
+        wanted(queue.size());
+        unstall(nowNs);
+    }
+
+    long retryAtNs() {
+        return retryAtNs;
+    }
+
+    /** Tokens may be there; answers whether it has to wait on. */
+    boolean quench(long nowNs) {
+        thirsty = false;
+        pump(nowNs);
+        return thirsty;
+    }
+
+    private boolean pays() {
+        if (gate.admit(1, shard.clock())) {
+            return true;
+        }
+        long stampNs = gate.stampNs();
+        thirsty = true;
+        retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
+        shard.wanted(gate, 0, queue.size());
+        shard.awaitTokens(this);
+        return false;
     }
 
     private boolean makeRoom(int message) {
@@ -115,12 +178,21 @@ final class Channel {
     }
 
     private boolean dispatch(long entry, long nowNs) {
-        if (paused || stalled) {
+        if (paused || stalled || thirsty && retryAtNs - nowNs > 0) {
             return false;
         }
         int count = consumers.size();
+        boolean paid = gate == null;
         for (int i = 0; i < count; i++) {
+            int before = turn;
             turn = turn + 1 < count ? turn + 1 : 0;
+            if (!paid && consumers.get(turn).hasCredit()) {
+                paid = pays();
+                if (!paid) {
+                    turn = before;
+                    return false;
+                }
+            }
             if (consumers.get(turn).take(entry, nowNs)) {
                 delivered++;
                 return true;
@@ -148,6 +220,7 @@ final class Channel {
             defer(entry, nowNs + delayNs);
         } else {
             queue.add(entry);
+            wanted(1);
         }
         unstall(nowNs);
     }
@@ -156,12 +229,14 @@ final class Channel {
     void expire(long nowNs) {
         while (!deferred.isEmpty() && deferred.deadlineNs() - nowNs <= 0) {
             queue.add(deferred.poll());
+            wanted(1);
         }
         for (int i = 0; i < consumers.size(); i++) {
             long entry = consumers.get(i).timedOut(nowNs);
             while (entry != Consumer.NOTHING) {
                 timedOut++;
                 queue.add(entry);
+                wanted(1);
                 entry = consumers.get(i).timedOut(nowNs);
             }
         }
@@ -192,7 +267,11 @@ final class Channel {
         while (entry != Consumer.NOTHING) {
             requeued++;
             queue.add(entry);
+            wanted(1);
             entry = consumer.takeBack();
+        }
+        if (gate != null && consumers.isEmpty()) {
+            gate.waiting(0);
         }
         if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
@@ -208,6 +287,10 @@ final class Channel {
 
     /** Lets go of everything; the shard has forgotten it. */
     void close(String reason) {
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        shard.awaitTokensNoMore(this);
         while (!queue.isEmpty()) {
             store.release(message(queue.poll()));
         }

@@ -25,9 +25,14 @@ final class Consumer implements Subscription {
         this.maxTimeoutNs = maxTimeoutNs;
     }
 
+    /** Whether it would take a message, unless its buffer proves full. */
+    boolean hasCredit() {
+        return !full && inFlight.size() < ready;
+    }
+
     /** Takes the message if it has credit and room. */
     boolean take(long entry, long nowNs) {
-        if (full || inFlight.size() >= ready) {
+        if (!hasCredit()) {
             return false;
         }
         MessageStore store = channel.store();

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -41,6 +42,7 @@ final class Shards implements MessagePort {
     private final NameTable<TopicShard> byName = new NameTable<>();
     private final List<TopicShard> all = new ArrayList<>();
     private final List<TopicShard> withLine = new ArrayList<>();
+    private final List<Channel> thirsty = new ArrayList<>();
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private long nextId;
     private long nowNs;
@@ -169,7 +171,7 @@ final class Shards implements MessagePort {
     @Override
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         nowNs = atNs;
-        TopicShard shard = shard(new TopicName(topic));
+        TopicShard shard = shard(TopicName.of(topic));
         if (shard == null) {
             return null;
         }
@@ -187,7 +189,7 @@ final class Shards implements MessagePort {
         }
         byte[] name = new byte[length];
         in.get(at, name);
-        return shard(new TopicName(new String(name, StandardCharsets.US_ASCII)));
+        return shard(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
     }
 
     /** The shard of that topic; if there is none, one that waits for its definition. */
@@ -223,6 +225,18 @@ final class Shards implements MessagePort {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
         shard.define(topicSettings);
+    }
+
+    /** At once, so that no message goes to a limited channel in between. */
+    void define(TopicName name, TopicSettings topicSettings, Set<String> limitedChannels) {
+        TopicShard shard = byName.get(name.value());
+        if (shard == null) {
+            shard = add(name);
+        }
+        if (shard != null) {
+            shard.limitChannels(limitedChannels, nowNs);
+        }
+        define(name, topicSettings);
     }
 
     void remove(TopicName name, String reason) {
@@ -296,6 +310,12 @@ final class Shards implements MessagePort {
         if (lookAgainNs != NO_DEADLINE && atNs - lookAgainNs >= 0) {
             lookThroughChannels();
         }
+        for (int i = thirsty.size() - 1; i >= 0; i--) {
+            Channel channel = thirsty.get(i);
+            if ((supplyChanged || channel.retryAtNs() - atNs <= 0) && !channel.quench(atNs)) {
+                unlistThirsty(channel);
+            }
+        }
         // Backwards, so that one that is done can leave the list.
         for (int i = withLine.size() - 1; i >= 0; i--) {
             TopicShard shard = withLine.get(i);
@@ -338,7 +358,32 @@ final class Shards implements MessagePort {
                 earliestNs = retryNs;
             }
         }
+        for (int i = 0; i < thirsty.size(); i++) {
+            long retryNs = thirsty.get(i).retryAtNs();
+            if (earliestNs == NO_DEADLINE || retryNs - earliestNs < 0) {
+                earliestNs = retryNs;
+            }
+        }
         return earliestNs;
+    }
+
+    /** A channel that has messages, and a consumer for them, but no token. */
+    void listThirsty(Channel channel) {
+        if (!channel.listed) {
+            channel.listed = true;
+            thirsty.add(channel);
+        }
+    }
+
+    void unlistThirsty(Channel channel) {
+        if (channel.listed) {
+            channel.listed = false;
+            thirsty.remove(channel);
+        }
+    }
+
+    TopicGate gate(TopicName key) {
+        return gates.gate(key, nowNs);
     }
 
     /** Not more often than every millisecond, because each time all topics are asked. */

@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
@@ -11,7 +12,9 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * One broker's part of a topic. A message that finds a token, and room in the channels, goes straight on; else it waits in one
@@ -24,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class TopicShard {
     /** A lease may be renewed and supply may come without this thread being told: so often it looks. */
-    private static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(10);
+    static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(10);
     /** So many leave the line in one turn of the thread, so that none of the other topics stands still for it. */
     private static final int AT_ONCE = 4096;
 
@@ -38,6 +41,7 @@ final class TopicShard {
     private final LongRing unrouted = new LongRing();
 
     private TopicSettings settings;
+    private Set<String> limitedChannels = Set.of();
     private boolean paused;
     private int waiting;
     private long retryAtNs;
@@ -72,6 +76,20 @@ final class TopicShard {
     void define(TopicSettings newSettings) {
         settings = newSettings;
         retryAtNs = shards.nowNs();
+    }
+
+    /** Which channels have a limit of their own; also those that are not here yet. */
+    void limitChannels(Set<String> limited, long nowNs) {
+        limitedChannels = Set.copyOf(limited);
+        for (int i = 0; i < channels.size(); i++) {
+            channels.get(i).limit(gateOf(channels.get(i).name()), nowNs);
+        }
+    }
+
+    private TopicGate gateOf(String channelName) {
+        return limitedChannels.contains(channelName)
+                ? shards.gate(TopicName.ofChannel(name, new ChannelName(channelName)))
+                : null;
     }
 
     /** Whether the directory should be asked (again). */
@@ -334,6 +352,7 @@ final class TopicShard {
             return known;
         }
         Channel channel = new Channel(channelName, this, store);
+        channel.limit(gateOf(channelName), nowNs);
         channels.add(channel);
         routeWaiting(nowNs);
         return channel;
@@ -409,6 +428,23 @@ final class TopicShard {
             lookAgainNs = deadlineNs;
         }
         shards.lookAgainAt(deadlineNs);
+    }
+
+    /** A channel's messages want tokens of its gate. */
+    void wanted(TopicGate ofChannel, int tokens, int waitingTokens) {
+        shards.arrived(ofChannel, tokens, waitingTokens, shards.nowNs());
+    }
+
+    void awaitTokens(Channel channel) {
+        shards.listThirsty(channel);
+    }
+
+    void awaitTokensNoMore(Channel channel) {
+        shards.unlistThirsty(channel);
+    }
+
+    LongSupplier clock() {
+        return shards.clock();
     }
 
     /** A channel has given something away: what was held back may go on. */

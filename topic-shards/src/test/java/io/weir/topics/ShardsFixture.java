@@ -104,9 +104,13 @@ final class ShardsFixture {
     }
 
     ShardsFixture supply(double rate, double burst) {
+        return supply(TOPIC, rate, burst);
+    }
+
+    ShardsFixture supply(TopicName key, double rate, double burst) {
         Limit limit = Limit.of(rate, burst);
         Share share = new Share(limit.rateMicros(), limit.burstMicros());
-        gates.add(holder, Map.of(TOPIC, Holding.of(share, 0).full()));
+        gates.add(holder, Map.of(key, Holding.of(share, 0).full()));
         work();
         return this;
     }

@@ -48,6 +48,7 @@ final class TopicDescribeCommand implements Callable<Integer> {
         if (!topic.done()) {
             output.printf("version %d is not complete yet%n", topic.version());
         }
+        topic.channels().forEach(channel -> output.println("channel " + ChannelCommand.text(channel)));
         String row = "%-8s %12s %12s %12s %12s %8s %10s  %s%n";
         output.printf(row, "BROKER", "RATE/S", "BURST", "LEVEL", "DEMAND/S", "FILL", "LEASE", "STATE");
         for (BrokerShare share : topic.shares()) {

@@ -58,6 +58,24 @@ public record TopicRequest(
                 sharing == null ? Sharing.DEFAULT : sharing);
     }
 
+    /** What a channel may hand out: nothing but rate and burst. */
+    public static TopicRequest channelLimit(double rate, double burst) {
+        return limit(rate, burst, null, null);
+    }
+
+    /** @throws IllegalArgumentException with the reason, if no channel can have such a limit */
+    Limit channelLimit() {
+        if (rate == null || burst == null) {
+            throw new IllegalArgumentException(
+                    "a channel's limit has both a rate (messages a second) and a burst (messages)");
+        }
+        if (!equals(channelLimit(rate, burst))) {
+            throw new IllegalArgumentException(
+                    "a channel's limit has a rate and a burst only; the rest is its topic's");
+        }
+        return Limit.of(rate, burst);
+    }
+
     /** The same rules for what is given only. */
     TopicRequest checked() {
         if (rate == null && burst == null && adapt == null && floor == null) {

@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 2;
+    static final int VERSION = 3;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -36,10 +36,12 @@ final class StoreSchema {
                     + " leased_heir_broker VARCHAR(64), leased_heir_incarnation BIGINT, leased_done BOOLEAN NOT NULL,"
                     + " kept_heir_broker VARCHAR(64), kept_heir_incarnation BIGINT, kept_done BOOLEAN NOT NULL,"
                     + " PRIMARY KEY (broker, incarnation))",
-            "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(64) NOT NULL, version BIGINT NOT NULL,"
+            "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(129) NOT NULL, version BIGINT NOT NULL,"
                     + " rate_micros BIGINT NOT NULL, burst_micros BIGINT NOT NULL, floor_permille INTEGER NOT NULL,"
                     + " sharing VARCHAR(16) NOT NULL, minter_broker VARCHAR(64), minter_incarnation BIGINT,"
                     + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL, PRIMARY KEY (topic, version))",
+            // Up to version 2 it held topics' names only, no channels' keys.
+            "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)",
             "CREATE INDEX IF NOT EXISTS weir_limit_change ON weir_limit (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_counter (name VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL)",
             "INSERT INTO weir_counter SELECT 'limit', 0"
