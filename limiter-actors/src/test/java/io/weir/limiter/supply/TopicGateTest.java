@@ -4,6 +4,7 @@ import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
@@ -11,9 +12,13 @@ import io.weir.limiter.simulation.HardBound;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class TopicGateTest {
     private static final long SECOND = 1_000_000_000L;
@@ -150,5 +155,26 @@ class TopicGateTest {
         nowNs = START + LEASE;
         assertThat(admitAt(START + LEASE - 1)).isFalse();
         assertThat(gate.admitted()).isZero();
+    }
+
+    @Test
+    void shouldRecordAChannelsKeyHoweverLong(@TempDir Path dir) throws IOException {
+        TopicName key =
+                TopicName.ofChannel(TopicName.of("t".repeat(64)), new ChannelName("c".repeat(54) + "#ephemeral"));
+        AdmissionHistory history = new AdmissionHistory(dir, ME.broker());
+        history.admitted(key, ME, 7, 1, false, 9);
+        history.admitted(TOPIC, ME, 8, 2, true, 0);
+        assertThat(AdmissionHistory.read(dir))
+                .containsExactly(
+                        new AdmissionHistory.Admission(ME.broker(), 1, key, 7, 1, false, 9),
+                        new AdmissionHistory.Admission(ME.broker(), 1, TOPIC, 8, 2, true, 0));
+    }
+
+    @Test
+    void shouldCarryAChannelsKeyBetweenBrokers() {
+        TopicName key = TopicName.ofChannel(TopicName.of("t".repeat(64)), new ChannelName("c".repeat(64)));
+        SupplyEvent event = new SupplyEvent.Minted(
+                key, 1, Holding.of(new Share(MICROS, MICROS), 0).full(), new Share(MICROS, MICROS));
+        assertThat(SupplyCodec.event(SupplyCodec.encode(event))).isEqualTo(event);
     }
 }
