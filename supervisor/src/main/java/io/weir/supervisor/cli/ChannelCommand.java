@@ -66,6 +66,12 @@ public final class ChannelCommand implements CliCommand {
                 "Limit what a channel hands out to its consumers, over all brokers, or take the limit away.",
                 "Every delivery counts, also of a message that comes again. What finds no token stays queued; a full queue holds back "
                         + "publishers or drops, as the topic says. The channel is made if it is not there."
+            },
+            footer = {
+                "",
+                "Examples:",
+                "  weir channel limit orders billing --rate 50 --burst 10",
+                "  weir channel limit orders billing --none"
             })
     int limit(
             @Mixin ClusterOption cluster,

@@ -40,8 +40,6 @@ final class StoreSchema {
                     + " rate_micros BIGINT NOT NULL, burst_micros BIGINT NOT NULL, floor_permille INTEGER NOT NULL,"
                     + " sharing VARCHAR(16) NOT NULL, minter_broker VARCHAR(64), minter_incarnation BIGINT,"
                     + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL, PRIMARY KEY (topic, version))",
-            // Up to version 2 it held topics' names only, no channels' keys.
-            "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)",
             "CREATE INDEX IF NOT EXISTS weir_limit_change ON weir_limit (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_counter (name VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL)",
             "INSERT INTO weir_counter SELECT 'limit', 0"
@@ -53,15 +51,19 @@ final class StoreSchema {
             "CREATE INDEX IF NOT EXISTS weir_topic_change ON weir_topic (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
+    /** Up to version 2 it held topics' names only, no channels' keys. Not for a new store: on H2 brokers would keep each other from it. */
+    private static final String UP_TO_2 = "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)";
+
     private StoreSchema() {}
 
     static void ensure(Connection connection, StoreKind kind) throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
-                if (recordedVersion(connection) == VERSION) {
+                int recorded = recordedVersion(connection);
+                if (recorded == VERSION) {
                     return;
                 }
-                create(connection, kind);
+                create(connection, kind, recorded);
                 return;
             } catch (SQLException e) {
                 connection.rollback();
@@ -97,9 +99,12 @@ final class StoreSchema {
         }
     }
 
-    private static void create(Connection connection, StoreKind kind) throws SQLException {
+    private static void create(Connection connection, StoreKind kind, int recorded) throws SQLException {
         List<String> statements = new ArrayList<>(persistenceTables(kind));
         statements.addAll(OWN_TABLES);
+        if (recorded == 1 || recorded == 2) {
+            statements.add(UP_TO_2);
+        }
         try (Statement statement = connection.createStatement()) {
             if (kind == StoreKind.POSTGRESQL) {
                 statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");
