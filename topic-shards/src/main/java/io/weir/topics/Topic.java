@@ -70,6 +70,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** Changes how messages are treated. */
     public record ChangeDelivery(Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
 
+    /** Messages are let in, and kept from the channels. */
     public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
 
     /** Its messages are dropped everywhere, its limit goes to nothing. */
@@ -81,12 +82,14 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** A consumer came for a channel: it is made if it is not there. */
     public record EnsureChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
+    /** The messages that brokers keep for it are dropped, its limit goes to nothing. */
     public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
     /** Limits what a channel hands out in the whole cluster, and makes the channel if need be; rate and burst of 0 are no limit. */
     public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
             implements Command {}
 
+    /** Asks for the definition, changes nothing. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
     private record Retry() implements Command {}
