@@ -8,6 +8,7 @@ import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
@@ -24,6 +25,7 @@ import java.util.List;
 final class Channel {
     private static final String EPHEMERAL = "#ephemeral";
     private static final int MAX_ATTEMPTS = 0xffff;
+    private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final String name;
     private final boolean ephemeral;
@@ -42,6 +44,7 @@ final class Channel {
     private boolean thirsty;
 
     private long retryAtNs;
+    private long askedAgainNs;
     /** Whether it is in the list of those that wait for tokens. */
     boolean listed;
 
@@ -108,6 +111,18 @@ final class Channel {
         }
     }
 
+    /**
+     * What waits asks again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be left
+     * with its broker's equal part. So brokers' queues drain in proportion, as if they were one.
+     */
+    private int wantedAgain(long nowNs) {
+        if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
+            return 0;
+        }
+        askedAgainNs = nowNs;
+        return queue.size();
+    }
+
     /** @param newGate where deliveries take their tokens from now on; null for no limit */
     void limit(TopicGate newGate, long nowNs) {
         if (gate == newGate) {
@@ -117,6 +132,7 @@ final class Channel {
             gate.waiting(0);
         }
         gate = newGate;
+        askedAgainNs = nowNs;
         thirsty = false;
         shard.awaitTokensNoMore(this);
         wanted(queue.size());
@@ -141,7 +157,7 @@ final class Channel {
         long stampNs = gate.stampNs();
         thirsty = true;
         retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
-        shard.wanted(gate, 0, queue.size());
+        shard.wanted(gate, wantedAgain(stampNs), queue.size());
         shard.awaitTokens(this);
         return false;
     }

@@ -168,12 +168,27 @@ class ChannelLimitTest {
         assertThat(sample(broker).demand().rateMicros()).as("nobody consumes").isZero();
         Reader slow = broker.reader("slow", 100);
         broker.publish("m2");
-        broker.pass(SECOND_NS);
+        broker.pass(SECOND_NS / 2);
         Gates.Sample wanting = sample(broker);
-        assertThat(wanting.demand().rateMicros()).as("3 messages in 1 s").isEqualTo(3 * MICROS);
-        assertThat(wanting.waiting()).isEqualTo(1);
+        assertThat(wanting.demand().rateMicros()).as("3 messages in 0.5 s").isEqualTo(6 * MICROS);
+        assertThat(wanting.waiting()).isEqualTo(2);
         slow.subscription.close(broker.nowNs);
         assertThat(sample(broker).waiting()).isZero();
+    }
+
+    @Test
+    void shouldGoOnWantingWhatWaitsThoughNothingNewComes() {
+        ShardsFixture broker = broker(SETTINGS, 10, 1);
+        broker.reader("slow", 10_000);
+        for (int i = 0; i < 2_000; i++) {
+            broker.publish("m" + i);
+        }
+        for (int i = 0; i < 100; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        Gates.Sample wanting = sample(broker);
+        assertThat(wanting.waiting()).isEqualTo(1_899);
+        assertThat(wanting.demand().rateMicros()).isGreaterThan(1_500 * MICROS);
     }
 
     @Test
