@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
@@ -121,6 +122,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     private long revisionInStore;
     private boolean writing;
+    /** After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for it. */
+    private boolean knowsRows;
 
     /**
      * @param minter who mints what is created here: the holder of this broker
@@ -190,20 +193,25 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public CommandHandler<Command, Changed, TopicDefinition> commandHandler() {
         return newCommandHandlerBuilder()
                 .forAnyState()
-                .onCommand(Create.class, this::onCreate)
-                .onCommand(Ensure.class, this::onEnsure)
-                .onCommand(ChangeLimit.class, this::onChangeLimit)
+                .onCommand(Create.class, knowing(this::onCreate))
+                .onCommand(Ensure.class, knowing(this::onEnsure))
+                .onCommand(ChangeLimit.class, knowing(this::onChangeLimit))
                 .onCommand(ChangeDelivery.class, this::onChangeDelivery)
                 .onCommand(Pause.class, this::onPause)
-                .onCommand(Delete.class, this::onDelete)
+                .onCommand(Delete.class, knowing(this::onDelete))
                 .onCommand(SetChannel.class, this::onSetChannel)
                 .onCommand(EnsureChannel.class, this::onEnsureChannel)
-                .onCommand(DeleteChannel.class, this::onDeleteChannel)
-                .onCommand(LimitChannel.class, this::onLimitChannel)
+                .onCommand(DeleteChannel.class, knowing(this::onDeleteChannel))
+                .onCommand(LimitChannel.class, knowing(this::onLimitChannel))
                 .onCommand(Get.class, (now, command) -> answer(now, command.replyTo, null))
                 .onCommand(Retry.class, (now, command) -> onRetry(now))
                 .onCommand(Written.class, this::onWritten)
                 .build();
+    }
+
+    private <C extends Command> BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> knowing(
+            BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> handler) {
+        return (now, command) -> now.revision() > 0 && !knowsRows ? Effect().stash() : handler.apply(now, command);
     }
 
     private Effect<Changed, TopicDefinition> onCreate(TopicDefinition now, Create command) {
@@ -423,6 +431,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     private Effect<Changed, TopicDefinition> onWritten(TopicDefinition now, Written outcome) {
         writing = false;
+        knowsRows = true;
         revisionInStore = Math.max(revisionInStore, outcome.revision);
         // A version never changes its content, so what was inserted counts, whatever was decided meanwhile.
         limitsInStore.putAll(outcome.limits);
@@ -438,6 +447,6 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         // Whoever waits is told how far it is, rather than left without an answer.
         waiting.forEach(replyTo -> replyTo.tell(new Answer(now, !inStore(now), null)));
         waiting.clear();
-        return Effect().none();
+        return Effect().none().thenUnstashAll();
     }
 }

@@ -191,6 +191,19 @@ class TopicTest {
     }
 
     @Test
+    void shouldChangeALimitAtOnceAfterARecovery() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.create();
+            stage.limitChannel(50, 10);
+            stage.finish(KEY);
+            stage.end();
+            stage.begin();
+            assertThat(stage.limitChannel(60, 10).problem()).isNull();
+            stage.awaitVersion(KEY, 2);
+        }
+    }
+
+    @Test
     void shouldLowerEveryLimitToNothingWhenTheTopicIsDeleted() throws Exception {
         try (Stage stage = new Stage(StoreKind.H2, dir)) {
             stage.create();
