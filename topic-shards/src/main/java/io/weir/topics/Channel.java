@@ -1,6 +1,7 @@
 package io.weir.topics;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
@@ -8,6 +9,7 @@ import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
@@ -16,12 +18,19 @@ import java.util.List;
  *
  * <p>What other brokers sent on for this channel's consumers waits apart, see {@link Visitors}; where both wait they take turns.
  *
+ * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
+ * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
+ * taken when a consumer with credit is there; should that one's buffer prove full, and all others', the token is lost rather than kept,
+ * because a kept one would come on top of a full bucket. A message that another broker sent on has paid there; should it be delivered again
+ * here, that is free.
+ *
  * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
  * came from (15 bits): 0 for this broker, else one of the {@link Visitors}' slots.
  */
 final class Channel {
     private static final String EPHEMERAL = "#ephemeral";
     private static final int MAX_ATTEMPTS = 0xffff;
+    private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final String name;
     private final boolean ephemeral;
@@ -40,6 +49,15 @@ final class Channel {
     private boolean stalled;
     /** The same for visitors, which only consumers of this broker may have. */
     private boolean visitorsStalled;
+    /** What the channel's own limit lets pass here; null without one. */
+    private TopicGate gate;
+    /** There was no token: nobody asks again before {@link #retryAtNs}. */
+    private boolean thirsty;
+
+    private long retryAtNs;
+    private long askedAgainNs;
+    /** Whether it is in the list of those that wait for tokens. */
+    boolean listed;
 
     private long delivered;
     private long finished;
@@ -83,6 +101,9 @@ final class Channel {
         Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote);
         consumers.add(consumer);
         changed();
+        if (consumers.size() == 1) {
+            wanted(queue.size());
+        }
         return consumer;
     }
 
@@ -93,11 +114,70 @@ final class Channel {
             if (makeRoom(message)) {
                 defer(message, dueNs);
             }
-        } else if (!queue.isEmpty() || !dispatch(message, nowNs)) {
-            if (makeRoom(message)) {
-                queue.add(message);
-            }
+            return;
         }
+        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+            queue.add(message);
+        }
+        wanted(1);
+    }
+
+    /** Messages have come that want tokens; as long as nobody consumes here, supply is of more use at other brokers. */
+    private void wanted(int messages) {
+        if (gate != null && messages > 0 && !consumers.isEmpty()) {
+            shard.wanted(gate, messages, queue.size());
+        }
+    }
+
+    /**
+     * What waits asks again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be left
+     * with its broker's equal part. So brokers' queues drain in proportion, as if they were one.
+     */
+    private int wantedAgain(long nowNs) {
+        if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
+            return 0;
+        }
+        askedAgainNs = nowNs;
+        return queue.size();
+    }
+
+    /** @param newGate where deliveries take their tokens from now on; null for no limit */
+    void limit(TopicGate newGate, long nowNs) {
+        if (gate == newGate) {
+            return;
+        }
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        gate = newGate;
+        askedAgainNs = nowNs;
+        thirsty = false;
+        shard.awaitTokensNoMore(this);
+        wanted(queue.size());
+        unstall(nowNs);
+    }
+
+    long retryAtNs() {
+        return retryAtNs;
+    }
+
+    /** Tokens may be there; answers whether it has to wait on. */
+    boolean quench(long nowNs) {
+        thirsty = false;
+        pump(nowNs);
+        return thirsty;
+    }
+
+    private boolean pays() {
+        if (gate.admit(1, shard.clock())) {
+            return true;
+        }
+        long stampNs = gate.stampNs();
+        thirsty = true;
+        retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
+        shard.wanted(gate, wantedAgain(stampNs), queue.size());
+        shard.awaitTokens(this);
+        return false;
     }
 
     private boolean makeRoom(int message) {
@@ -142,14 +222,26 @@ final class Channel {
     /** Gives the message to the next consumer that can take it, if one can. */
     boolean dispatch(long entry, long nowNs) {
         boolean visitor = slot(entry) != 0;
-        if (paused || stalled || visitor && visitorsStalled) {
+        if (paused || (visitor ? visitorsStalled : stalled || thirsty && retryAtNs - nowNs > 0)) {
             return false;
         }
         int count = consumers.size();
+        boolean paid = gate == null || visitor;
         for (int i = 0; i < count; i++) {
+            int before = turn;
             turn = turn + 1 < count ? turn + 1 : 0;
             Consumer consumer = consumers.get(turn);
-            if (!(visitor && consumer.remote()) && consumer.take(entry, nowNs)) {
+            if (visitor && consumer.remote()) {
+                continue;
+            }
+            if (!paid && consumer.hasCredit()) {
+                paid = pays();
+                if (!paid) {
+                    turn = before;
+                    return false;
+                }
+            }
+            if (consumer.take(entry, nowNs)) {
                 delivered++;
                 changed();
                 return true;
@@ -194,6 +286,7 @@ final class Channel {
             defer(entry, nowNs + delayNs);
         } else {
             queue.add(entry);
+            wanted(1);
         }
         unstall(nowNs);
     }
@@ -203,6 +296,7 @@ final class Channel {
             visitors.cameBack(entry, 0, nowNs);
         } else {
             queue.add(entry);
+            wanted(1);
         }
     }
 
@@ -248,6 +342,9 @@ final class Channel {
             queueAgain(entry, nowNs);
             entry = consumer.takeBack();
         }
+        if (gate != null && consumers.isEmpty()) {
+            gate.waiting(0);
+        }
         if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
         } else {
@@ -262,6 +359,10 @@ final class Channel {
 
     /** Lets go of everything; the shard has forgotten it. */
     void close(String reason) {
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        shard.awaitTokensNoMore(this);
         while (!queue.isEmpty()) {
             store.release(message(queue.poll()));
         }

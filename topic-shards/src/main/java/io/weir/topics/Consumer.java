@@ -40,9 +40,14 @@ final class Consumer implements Subscription {
         return full ? 0 : Math.max(0, ready - inFlight.size());
     }
 
+    /** Whether it would take a message, unless its buffer proves full. */
+    boolean hasCredit() {
+        return !full && inFlight.size() < ready;
+    }
+
     /** Takes the message if it has credit and room. */
     boolean take(long entry, long nowNs) {
-        if (full || inFlight.size() >= ready) {
+        if (!hasCredit()) {
             return false;
         }
         MessageStore store = channel.store();

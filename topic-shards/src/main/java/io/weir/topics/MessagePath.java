@@ -9,6 +9,7 @@ import io.weir.transport.gateway.MessagePort;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
@@ -112,6 +113,11 @@ public final class MessagePath implements AutoCloseable {
     /** The topic exists, and this is how it behaves, from now on. */
     public CompletionStage<Void> define(TopicName topic, TopicSettings settings) {
         return tell(() -> shards.define(topic, settings));
+    }
+
+    /** The same, and which of its channels have a limit of their own; without a word on them they stay as they are. */
+    public CompletionStage<Void> define(TopicName topic, TopicSettings settings, Set<String> limitedChannels) {
+        return tell(() -> shards.define(topic, settings, limitedChannels));
     }
 
     /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */

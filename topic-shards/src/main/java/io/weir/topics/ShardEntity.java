@@ -90,7 +90,7 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
             path.delete(topic);
             return Behaviors.stopped();
         }
-        path.define(topic, wanted.delivery().settings());
+        path.define(topic, wanted.delivery().settings(), wanted.limitedChannels());
         path.pause(topic, wanted.paused());
         Map<String, TopicDefinition.ChannelSettings> gone = new HashMap<>(laid.channels());
         wanted.channels().forEach((channel, settings) -> {

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -42,6 +43,7 @@ final class Shards implements MessagePort {
     private final NameTable<TopicShard> byName = new NameTable<>();
     private final List<TopicShard> all = new ArrayList<>();
     private final List<TopicShard> withLine = new ArrayList<>();
+    private final List<Channel> thirsty = new ArrayList<>();
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
     private long nextId;
@@ -84,7 +86,22 @@ final class Shards implements MessagePort {
             int bodyLength,
             long deferNs,
             long atNs) {
-        publish(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, atNs);
+        publishAll(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, atNs, atNs);
+    }
+
+    @Override
+    public void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long arrivalNs,
+            long atNs) {
+        publishAll(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, arrivalNs, atNs);
     }
 
     @Override
@@ -100,6 +117,34 @@ final class Shards implements MessagePort {
             int bodyLength,
             long deferNs,
             long atNs) {
+        publishAll(
+                publisher,
+                ticket,
+                in,
+                topicAt,
+                topicLength,
+                contextAt,
+                contextLength,
+                bodyAt,
+                bodyLength,
+                deferNs,
+                atNs,
+                atNs);
+    }
+
+    private void publishAll(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long arrivalNs,
+            long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
         if (shard == null) {
@@ -111,7 +156,7 @@ final class Shards implements MessagePort {
             publisher.failed(ticket, "this broker's memory for messages is full");
             return;
         }
-        shard.publish(publisher, ticket, message, atNs);
+        shard.publish(publisher, ticket, message, arrivalNs, atNs);
     }
 
     @Override
@@ -124,7 +169,21 @@ final class Shards implements MessagePort {
             int firstAt,
             int messages,
             long atNs) {
-        publishBatch(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, atNs);
+        publishBatchAll(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, atNs, atNs);
+    }
+
+    @Override
+    public void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int firstAt,
+            int messages,
+            long arrivalNs,
+            long atNs) {
+        publishBatchAll(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, arrivalNs, atNs);
     }
 
     @Override
@@ -138,6 +197,22 @@ final class Shards implements MessagePort {
             int contextLength,
             int firstAt,
             int messages,
+            long atNs) {
+        publishBatchAll(
+                publisher, ticket, in, topicAt, topicLength, contextAt, contextLength, firstAt, messages, atNs, atNs);
+    }
+
+    private void publishBatchAll(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int contextAt,
+            int contextLength,
+            int firstAt,
+            int messages,
+            long arrivalNs,
             long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(in, topicAt, topicLength);
@@ -161,7 +236,7 @@ final class Shards implements MessagePort {
             publication.add(message);
             at += 4 + length;
         }
-        shard.publish(publication, atNs);
+        shard.publish(publication, arrivalNs, atNs);
     }
 
     private int store(ByteBuffer in, int contextAt, int contextLength, int at, int length, long deferNs) {
@@ -181,7 +256,7 @@ final class Shards implements MessagePort {
     @Override
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         nowNs = atNs;
-        TopicShard shard = shard(new TopicName(topic));
+        TopicShard shard = shard(TopicName.of(topic));
         if (shard == null) {
             return null;
         }
@@ -232,7 +307,7 @@ final class Shards implements MessagePort {
         }
         byte[] name = new byte[length];
         in.get(at, name);
-        return shard(new TopicName(new String(name, StandardCharsets.US_ASCII)));
+        return shard(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
     }
 
     /** The shard of that topic; if there is none, one that waits for its definition. */
@@ -268,6 +343,18 @@ final class Shards implements MessagePort {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
         shard.define(topicSettings);
+    }
+
+    /** At once, so that no message goes to a limited channel in between. */
+    void define(TopicName name, TopicSettings topicSettings, Set<String> limitedChannels) {
+        TopicShard shard = byName.get(name.value());
+        if (shard == null) {
+            shard = add(name);
+        }
+        if (shard != null) {
+            shard.limitChannels(limitedChannels, nowNs);
+        }
+        define(name, topicSettings);
     }
 
     void remove(TopicName name, String reason) {
@@ -341,6 +428,12 @@ final class Shards implements MessagePort {
         if (lookAgainNs != NO_DEADLINE && atNs - lookAgainNs >= 0) {
             lookThroughChannels();
         }
+        for (int i = thirsty.size() - 1; i >= 0; i--) {
+            Channel channel = thirsty.get(i);
+            if ((supplyChanged || channel.retryAtNs() - atNs <= 0) && !channel.quench(atNs)) {
+                unlistThirsty(channel);
+            }
+        }
         // Backwards, so that one that is done can leave the list.
         for (int i = withLine.size() - 1; i >= 0; i--) {
             TopicShard shard = withLine.get(i);
@@ -383,7 +476,32 @@ final class Shards implements MessagePort {
                 earliestNs = retryNs;
             }
         }
+        for (int i = 0; i < thirsty.size(); i++) {
+            long retryNs = thirsty.get(i).retryAtNs();
+            if (earliestNs == NO_DEADLINE || retryNs - earliestNs < 0) {
+                earliestNs = retryNs;
+            }
+        }
         return earliestNs;
+    }
+
+    /** A channel that has messages, and a consumer for them, but no token. */
+    void listThirsty(Channel channel) {
+        if (!channel.listed) {
+            channel.listed = true;
+            thirsty.add(channel);
+        }
+    }
+
+    void unlistThirsty(Channel channel) {
+        if (channel.listed) {
+            channel.listed = false;
+            thirsty.remove(channel);
+        }
+    }
+
+    TopicGate gate(TopicName key) {
+        return gates.gate(key, nowNs);
     }
 
     /** Not more often than every millisecond, because each time all topics are asked. */

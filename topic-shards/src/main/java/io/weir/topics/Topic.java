@@ -23,12 +23,16 @@ import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.topics.TopicDefinition.ChannelSettings;
 import io.weir.topics.TopicDefinition.Delivery;
 import io.weir.topics.TopicDefinition.LimitSettings;
+import io.weir.topics.TopicDefinition.LimitVersion;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
@@ -67,7 +71,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** Changes how messages are treated. */
     public record ChangeDelivery(Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
 
-    /** Keeps messages from the channels, or ends that. */
+    /** Messages are let in, and kept from the channels. */
     public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
 
     /** Its messages are dropped everywhere, its limit goes to nothing. */
@@ -79,15 +83,19 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** A consumer came for a channel: it is made if it is not there. */
     public record EnsureChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
-    /** The channel's messages are dropped everywhere. */
+    /** The messages that brokers keep for it are dropped, its limit goes to nothing. */
     public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
-    /** Asks for the definition. */
+    /** Limits what a channel hands out in the whole cluster, and makes the channel if need be; rate and burst of 0 are no limit. */
+    public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
+            implements Command {}
+
+    /** Asks for the definition, changes nothing. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
     private record Retry() implements Command {}
 
-    private record Written(long revision, boolean limitInserted, String problem) implements Command {}
+    private record Written(long revision, Map<TopicName, Long> limits, String problem) implements Command {}
 
     /**
      * What became of a command.
@@ -109,9 +117,13 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private final Supplier<Holder> minter;
     private final Runnable written;
     private final List<ActorRef<Answer>> waiting = new ArrayList<>();
-    private long limitInStore;
+    /** The version of each limit that is known to be there, by the limit's key. */
+    private final Map<TopicName, Long> limitsInStore = new HashMap<>();
+
     private long revisionInStore;
     private boolean writing;
+    /** After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for it. */
+    private boolean knowsRows;
 
     /**
      * @param minter who mints what is created here: the holder of this broker
@@ -181,19 +193,25 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public CommandHandler<Command, Changed, TopicDefinition> commandHandler() {
         return newCommandHandlerBuilder()
                 .forAnyState()
-                .onCommand(Create.class, this::onCreate)
-                .onCommand(Ensure.class, this::onEnsure)
-                .onCommand(ChangeLimit.class, this::onChangeLimit)
+                .onCommand(Create.class, knowing(this::onCreate))
+                .onCommand(Ensure.class, knowing(this::onEnsure))
+                .onCommand(ChangeLimit.class, knowing(this::onChangeLimit))
                 .onCommand(ChangeDelivery.class, this::onChangeDelivery)
                 .onCommand(Pause.class, this::onPause)
-                .onCommand(Delete.class, this::onDelete)
+                .onCommand(Delete.class, knowing(this::onDelete))
                 .onCommand(SetChannel.class, this::onSetChannel)
                 .onCommand(EnsureChannel.class, this::onEnsureChannel)
-                .onCommand(DeleteChannel.class, this::onDeleteChannel)
+                .onCommand(DeleteChannel.class, knowing(this::onDeleteChannel))
+                .onCommand(LimitChannel.class, knowing(this::onLimitChannel))
                 .onCommand(Get.class, (now, command) -> answer(now, command.replyTo, null))
                 .onCommand(Retry.class, (now, command) -> onRetry(now))
                 .onCommand(Written.class, this::onWritten)
                 .build();
+    }
+
+    private <C extends Command> BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> knowing(
+            BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> handler) {
+        return (now, command) -> now.revision() > 0 && !knowsRows ? Effect().stash() : handler.apply(now, command);
     }
 
     private Effect<Changed, TopicDefinition> onCreate(TopicDefinition now, Create command) {
@@ -213,7 +231,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         if (now.exists()) {
             return change(now, now, replyTo);
         }
-        if (limitPending(now)) {
+        if (anyPending(now)) {
             return answer(now, replyTo, "the topic " + name + " is still being deleted: try again in a moment");
         }
         return change(now, now.created(limit, delivery), replyTo);
@@ -226,12 +244,9 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                 command.burstMicros == null ? limit.burstMicros() : command.burstMicros,
                 command.floorPermille == null ? limit.floorPermille() : command.floorPermille,
                 command.sharing == null ? limit.sharing() : command.sharing);
-        if (now.exists() && !wanted.equals(limit) && limitPending(now)) {
-            return answer(
-                    now,
-                    command.replyTo,
-                    "the change to version " + now.limitVersion() + " of the limit of " + name
-                            + " has not begun yet: try again in a moment");
+        boolean ofChannelsToo = wanted.floorPermille() != limit.floorPermille() || wanted.sharing() != limit.sharing();
+        if (now.exists() && !wanted.equals(limit) && (ofChannelsToo ? anyPending(now) : pending(now, name))) {
+            return stillChanging(now, ofChannelsToo ? firstPending(now) : name, command.replyTo);
         }
         return ifThere(now, wanted.equals(limit) ? now : now.withLimit(wanted), command.replyTo);
     }
@@ -248,8 +263,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     }
 
     private Effect<Changed, TopicDefinition> onDelete(TopicDefinition now, Delete command) {
-        if (now.exists() && limitPending(now)) {
-            return answer(now, command.replyTo, "the limit of " + name + " is still changing: try again in a moment");
+        if (now.exists() && anyPending(now)) {
+            return stillChanging(now, firstPending(now), command.replyTo);
         }
         return ifThere(now, now.gone(), command.replyTo);
     }
@@ -272,7 +287,44 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                 now, settings.equals(now.channels().get(channel)) ? now : now.withChannel(channel, settings), replyTo);
     }
 
+    private Effect<Changed, TopicDefinition> onLimitChannel(TopicDefinition now, LimitChannel command) {
+        String channel = command.channel;
+        boolean none = command.rateMicros == 0 && command.burstMicros == 0;
+        LimitSettings wanted = none ? LimitSettings.NONE : now.limit().ofSize(command.rateMicros, command.burstMicros);
+        LimitVersion before = now.channelLimits().get(channel);
+        boolean same = before == null ? none : before.limit().equals(wanted);
+        if (!now.exists() || same && now.channels().containsKey(channel)) {
+            return ifThere(now, now, command.replyTo);
+        }
+        if (!now.channels().containsKey(channel) && (none || now.channels().size() >= MOST_CHANNELS)) {
+            return answer(
+                    now,
+                    command.replyTo,
+                    none ? name + " has no channel " + channel : name + " has " + MOST_CHANNELS + " channels already");
+        }
+        if (before == null && now.channelLimits().size() >= MOST_CHANNELS) {
+            return answer(
+                    now, command.replyTo, MOST_CHANNELS + " channels of " + name + " have or had a limit already");
+        }
+        if (before != null && pending(now, now.key(channel))) {
+            return stillChanging(now, now.key(channel), command.replyTo);
+        }
+        return change(now, now.withChannelLimit(channel, wanted), command.replyTo);
+    }
+
+    private Effect<Changed, TopicDefinition> stillChanging(
+            TopicDefinition now, TopicName key, ActorRef<Answer> replyTo) {
+        return answer(
+                now,
+                replyTo,
+                "the change to version " + now.limits().get(key).version() + " of the limit of " + key
+                        + " has not begun yet: try again in a moment");
+    }
+
     private Effect<Changed, TopicDefinition> onDeleteChannel(TopicDefinition now, DeleteChannel command) {
+        if (now.channelLimit(command.channel).isPresent() && pending(now, now.key(command.channel))) {
+            return stillChanging(now, now.key(command.channel), command.replyTo);
+        }
         return ifThere(
                 now,
                 now.channels().containsKey(command.channel) ? now.withoutChannel(command.channel) : now,
@@ -308,12 +360,25 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         return Effect().none();
     }
 
-    private boolean limitPending(TopicDefinition now) {
-        return limitInStore < now.limitVersion();
+    private boolean pending(TopicDefinition now, TopicName key) {
+        return limitsInStore.getOrDefault(key, 0L) < now.limits().get(key).version();
+    }
+
+    private boolean anyPending(TopicDefinition now) {
+        return firstPending(now) != null;
+    }
+
+    private TopicName firstPending(TopicDefinition now) {
+        for (Map.Entry<TopicName, LimitVersion> each : now.limits().entrySet()) {
+            if (limitsInStore.getOrDefault(each.getKey(), 0L) < each.getValue().version()) {
+                return each.getKey();
+            }
+        }
+        return null;
     }
 
     private boolean inStore(TopicDefinition now) {
-        return revisionInStore >= now.revision() && !limitPending(now);
+        return revisionInStore >= now.revision() && !anyPending(now);
     }
 
     private Effect<Changed, TopicDefinition> onRetry(TopicDefinition now) {
@@ -328,34 +393,48 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             return;
         }
         writing = true;
-        LimitRow row = new LimitRow(
-                name,
-                now.limitVersion(),
-                now.limit().share(),
-                now.limit().floorPermille(),
-                now.limit().sharing(),
-                Optional.of(minter.get()),
-                false);
-        boolean limitIsThere = !limitPending(now);
+        List<LimitRow> missing = missing(now);
         context.pipeToSelf(
                 CompletableFuture.supplyAsync(
                         () -> {
                             rows.put(now);
-                            return limitIsThere || limits.insert(row);
+                            Map<TopicName, Long> inserted = new HashMap<>();
+                            for (LimitRow row : missing) {
+                                if (limits.insert(row)) {
+                                    inserted.put(row.topic(), row.version());
+                                }
+                            }
+                            return inserted;
                         },
                         storeThreads),
-                (inserted, failure) -> new Written(
-                        failure == null ? now.revision() : 0,
-                        failure == null && inserted,
-                        failure == null ? null : failure.getMessage()));
+                (inserted, failure) -> failure == null
+                        ? new Written(now.revision(), inserted, null)
+                        : new Written(0, Map.of(), failure.getMessage()));
+    }
+
+    private List<LimitRow> missing(TopicDefinition now) {
+        List<LimitRow> missing = new ArrayList<>();
+        now.limits().forEach((key, limit) -> {
+            if (limitsInStore.getOrDefault(key, 0L) < limit.version()) {
+                missing.add(new LimitRow(
+                        key,
+                        limit.version(),
+                        limit.limit().share(),
+                        limit.limit().floorPermille(),
+                        limit.limit().sharing(),
+                        Optional.of(minter.get()),
+                        false));
+            }
+        });
+        return missing;
     }
 
     private Effect<Changed, TopicDefinition> onWritten(TopicDefinition now, Written outcome) {
         writing = false;
+        knowsRows = true;
         revisionInStore = Math.max(revisionInStore, outcome.revision);
-        if (outcome.limitInserted && outcome.revision == now.revision()) {
-            limitInStore = now.limitVersion();
-        }
+        // A version never changes its content, so what was inserted counts, whatever was decided meanwhile.
+        limitsInStore.putAll(outcome.limits);
         if (outcome.revision > 0) {
             written.run();
         }
@@ -368,6 +447,6 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         // Whoever waits is told how far it is, rather than left without an answer.
         waiting.forEach(replyTo -> replyTo.tell(new Answer(now, !inStore(now), null)));
         waiting.clear();
-        return Effect().none();
+        return Effect().none().thenUnstashAll();
     }
 }

@@ -1,12 +1,18 @@
 package io.weir.topics;
 
 import io.weir.config.CrossesNodes;
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 
 /**
  * All that is laid down about a topic.
@@ -14,6 +20,8 @@ import java.util.concurrent.TimeUnit;
  * @param revision goes up with every change of anything
  * @param limitVersion goes up with every change of the limit
  * @param channels by name
+ * @param channelLimits of channels by name. One that was taken away, or whose channel is gone, stays with nothing in it: versions must not
+ *     begin again, because the store keeps the rows
  */
 public record TopicDefinition(
         TopicName name,
@@ -23,8 +31,21 @@ public record TopicDefinition(
         Delivery delivery,
         boolean paused,
         Map<String, ChannelSettings> channels,
-        boolean deleted)
+        boolean deleted,
+        Map<String, LimitVersion> channelLimits)
         implements CrossesNodes {
+
+    public TopicDefinition {
+        // Definitions that were written before channels could have limits have none.
+        channelLimits = channelLimits == null ? Map.of() : channelLimits;
+    }
+
+    /** A limit and how often it was changed. */
+    public record LimitVersion(long version, LimitSettings limit) {
+        LimitVersion next(LimitSettings newLimit) {
+            return newLimit.equals(limit) ? this : new LimitVersion(version + 1, newLimit);
+        }
+    }
 
     /**
      * How much may pass, and how brokers share it.
@@ -34,15 +55,33 @@ public record TopicDefinition(
     public record LimitSettings(long rateMicros, long burstMicros, int floorPermille, Sharing sharing) {
         static final LimitSettings NONE = new LimitSettings(0, 0, 0, Sharing.DEFAULT);
 
+        /** Whether there is no limit. */
+        boolean none() {
+            return rateMicros == 0 && burstMicros == 0;
+        }
+
+        /** Another limit of the same floor and sharing. */
+        LimitSettings ofSize(long newRateMicros, long newBurstMicros) {
+            return new LimitSettings(newRateMicros, newBurstMicros, floorPermille, sharing);
+        }
+
         Share share() {
             return new Share(rateMicros, burstMicros);
         }
     }
 
     /** What happens to messages at a broker; {@link TopicSettings} has the rules. */
-    public record Delivery(LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
+    public record Delivery(
+            LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
         public Delivery {
-            settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow);
+            // Definitions that were written before there was a choice have none.
+            clock = clock == null ? BucketClock.GATE : clock;
+            settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
+        }
+
+        /** By the gate's clock. */
+        public Delivery(LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
+            this(mode, maxDelayMs, maxWaiting, maxQueued, overflow, BucketClock.GATE);
         }
 
         public static Delivery defaults() {
@@ -52,16 +91,18 @@ public record TopicDefinition(
                     TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()),
                     settings.maxWaiting(),
                     settings.maxQueued(),
-                    settings.overflow());
+                    settings.overflow(),
+                    settings.clock());
         }
 
         public TopicSettings settings() {
-            return settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow);
+            return settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
         }
 
         private static TopicSettings settings(
-                LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
-            return new TopicSettings(mode, TimeUnit.MILLISECONDS.toNanos(maxDelayMs), maxWaiting, maxQueued, overflow);
+                LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
+            return new TopicSettings(
+                    mode, TimeUnit.MILLISECONDS.toNanos(maxDelayMs), maxWaiting, maxQueued, overflow, clock);
         }
     }
 
@@ -69,7 +110,8 @@ public record TopicDefinition(
     public record ChannelSettings(boolean paused) {}
 
     static TopicDefinition none(TopicName name) {
-        return new TopicDefinition(name, 0, 0, LimitSettings.NONE, Delivery.defaults(), false, Map.of(), true);
+        return new TopicDefinition(
+                name, 0, 0, LimitSettings.NONE, Delivery.defaults(), false, Map.of(), true, Map.of());
     }
 
     /** Whether there is such a topic. */
@@ -77,37 +119,107 @@ public record TopicDefinition(
         return revision > 0 && !deleted;
     }
 
+    /** A channel's own limit, if it has one. */
+    public Optional<LimitVersion> channelLimit(String channel) {
+        return Optional.ofNullable(channelLimits.get(channel))
+                .filter(limited -> !limited.limit().none());
+    }
+
+    /** The channels that have a limit of their own. */
+    Set<String> limitedChannels() {
+        return channelLimits.keySet().stream()
+                .filter(channel -> channelLimit(channel).isPresent())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** The key under which the store and the gates know a channel's limit. */
+    public TopicName key(String channel) {
+        return TopicName.ofChannel(name, new ChannelName(channel));
+    }
+
+    /** Every limit that the store has to have, by its key: the topic's own and its channels'. */
+    Map<TopicName, LimitVersion> limits() {
+        Map<TopicName, LimitVersion> all = new LinkedHashMap<>();
+        all.put(name, new LimitVersion(limitVersion, limit));
+        channelLimits.forEach((channel, limited) -> all.put(key(channel), limited));
+        return all;
+    }
+
+    /** The channels' limits share as the topic's does, so they may get a new version too. */
     TopicDefinition withLimit(LimitSettings newLimit) {
-        return new TopicDefinition(name, revision + 1, limitVersion + 1, newLimit, delivery, paused, channels, deleted);
+        return new TopicDefinition(
+                name,
+                revision + 1,
+                limitVersion + 1,
+                newLimit,
+                delivery,
+                paused,
+                channels,
+                deleted,
+                eachChannelLimit(of -> newLimit.ofSize(of.rateMicros(), of.burstMicros())));
     }
 
     TopicDefinition created(LimitSettings newLimit, Delivery newDelivery) {
-        return new TopicDefinition(name, revision + 1, limitVersion + 1, newLimit, newDelivery, false, Map.of(), false);
+        return new TopicDefinition(
+                name, revision + 1, limitVersion + 1, newLimit, newDelivery, false, Map.of(), false, channelLimits);
     }
 
     TopicDefinition withDelivery(Delivery newDelivery) {
-        return new TopicDefinition(name, revision + 1, limitVersion, limit, newDelivery, paused, channels, deleted);
+        return new TopicDefinition(
+                name, revision + 1, limitVersion, limit, newDelivery, paused, channels, deleted, channelLimits);
     }
 
     TopicDefinition withPaused(boolean newPaused) {
-        return new TopicDefinition(name, revision + 1, limitVersion, limit, delivery, newPaused, channels, deleted);
+        return new TopicDefinition(
+                name, revision + 1, limitVersion, limit, delivery, newPaused, channels, deleted, channelLimits);
     }
 
     TopicDefinition withChannel(String channel, ChannelSettings settings) {
         Map<String, ChannelSettings> changed = new TreeMap<>(channels);
         changed.put(channel, settings);
-        return new TopicDefinition(name, revision + 1, limitVersion, limit, delivery, paused, changed, deleted);
+        return withChannels(changed, channelLimits);
+    }
+
+    /** What is not there yet of the channel is made. */
+    TopicDefinition withChannelLimit(String channel, LimitSettings newLimit) {
+        Map<String, ChannelSettings> changed = new TreeMap<>(channels);
+        changed.putIfAbsent(channel, new ChannelSettings(false));
+        Map<String, LimitVersion> limits = new TreeMap<>(channelLimits);
+        limits.merge(channel, new LimitVersion(1, newLimit), (before, first) -> before.next(newLimit));
+        return withChannels(changed, limits);
     }
 
     TopicDefinition withoutChannel(String channel) {
         Map<String, ChannelSettings> changed = new TreeMap<>(channels);
         changed.remove(channel);
-        return new TopicDefinition(name, revision + 1, limitVersion, limit, delivery, paused, changed, deleted);
+        Map<String, LimitVersion> limits = new TreeMap<>(channelLimits);
+        limits.computeIfPresent(channel, (same, before) -> before.next(LimitSettings.NONE));
+        return withChannels(changed, limits);
     }
 
-    /** Its limit goes to nothing; the row stays, so that the next topic of this name does not begin with a full bucket. */
+    private TopicDefinition withChannels(
+            Map<String, ChannelSettings> newChannels, Map<String, LimitVersion> newLimits) {
+        return new TopicDefinition(
+                name, revision + 1, limitVersion, limit, delivery, paused, newChannels, deleted, newLimits);
+    }
+
+    private Map<String, LimitVersion> eachChannelLimit(UnaryOperator<LimitSettings> change) {
+        Map<String, LimitVersion> limits = new TreeMap<>(channelLimits);
+        limits.replaceAll((channel, of) -> of.limit().none() ? of : of.next(change.apply(of.limit())));
+        return limits;
+    }
+
+    /** All limits go to nothing; the rows stay, so that the next topic of this name does not begin with a full bucket. */
     TopicDefinition gone() {
         return new TopicDefinition(
-                name, revision + 1, limitVersion + 1, LimitSettings.NONE, delivery, false, Map.of(), true);
+                name,
+                revision + 1,
+                limitVersion + 1,
+                LimitSettings.NONE,
+                delivery,
+                false,
+                Map.of(),
+                true,
+                eachChannelLimit(of -> LimitSettings.NONE));
     }
 }

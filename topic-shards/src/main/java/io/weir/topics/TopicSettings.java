@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
  * @param maxDelayNs a publication that waited so long is refused
  * @param maxWaiting messages that wait for a token; further publications are refused
  * @param maxQueued messages that wait for consumers, in each channel, and in the topic while it has none
+ * @param clock the time that the bucket goes by
  */
-public record TopicSettings(LimitMode mode, long maxDelayNs, int maxWaiting, int maxQueued, Overflow overflow) {
+public record TopicSettings(
+        LimitMode mode, long maxDelayNs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
     public TopicSettings {
         if (maxDelayNs < 0 || maxWaiting < 0 || maxQueued < 1) {
             throw new IllegalArgumentException("delay of " + maxDelayNs + " ns, " + maxWaiting + " waiting, "
@@ -17,19 +19,28 @@ public record TopicSettings(LimitMode mode, long maxDelayNs, int maxWaiting, int
         }
     }
 
+    /** By the gate's clock. */
+    public TopicSettings(LimitMode mode, long maxDelayNs, int maxWaiting, int maxQueued, Overflow overflow) {
+        this(mode, maxDelayNs, maxWaiting, maxQueued, overflow, BucketClock.GATE);
+    }
+
     public static TopicSettings defaults() {
         return new TopicSettings(LimitMode.SHAPE, TimeUnit.SECONDS.toNanos(30), 100_000, 1_000_000, Overflow.HOLD_BACK);
     }
 
     public TopicSettings with(LimitMode newMode) {
-        return new TopicSettings(newMode, maxDelayNs, maxWaiting, maxQueued, overflow);
+        return new TopicSettings(newMode, maxDelayNs, maxWaiting, maxQueued, overflow, clock);
     }
 
     public TopicSettings withMaxDelayNs(long newDelayNs) {
-        return new TopicSettings(mode, newDelayNs, maxWaiting, maxQueued, overflow);
+        return new TopicSettings(mode, newDelayNs, maxWaiting, maxQueued, overflow, clock);
     }
 
     public TopicSettings withQueue(int newMaxQueued, Overflow newOverflow) {
-        return new TopicSettings(mode, maxDelayNs, maxWaiting, newMaxQueued, newOverflow);
+        return new TopicSettings(mode, maxDelayNs, maxWaiting, newMaxQueued, newOverflow, clock);
+    }
+
+    public TopicSettings with(BucketClock newClock) {
+        return new TopicSettings(mode, maxDelayNs, maxWaiting, maxQueued, overflow, newClock);
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
@@ -11,7 +12,9 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * One broker's part of a topic. A message that finds a token, and room in the channels, goes straight on; else it waits in one
@@ -24,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class TopicShard {
     /** A lease may be renewed and supply may come without this thread being told: so often it looks. */
-    private static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(10);
+    static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(10);
     /** So many leave the line in one turn of the thread, so that none of the other topics stands still for it. */
     private static final int AT_ONCE = 4096;
 
@@ -38,6 +41,7 @@ final class TopicShard {
     private final LongRing unrouted = new LongRing();
 
     private TopicSettings settings;
+    private Set<String> limitedChannels = Set.of();
     private boolean paused;
     private int waiting;
     private long retryAtNs;
@@ -74,6 +78,20 @@ final class TopicShard {
         retryAtNs = shards.nowNs();
     }
 
+    /** Which channels have a limit of their own; also those that are not here yet. */
+    void limitChannels(Set<String> limited, long nowNs) {
+        limitedChannels = Set.copyOf(limited);
+        for (int i = 0; i < channels.size(); i++) {
+            channels.get(i).limit(gateOf(channels.get(i).name()), nowNs);
+        }
+    }
+
+    private TopicGate gateOf(String channelName) {
+        return limitedChannels.contains(channelName)
+                ? shards.gate(TopicName.ofChannel(name, new ChannelName(channelName)))
+                : null;
+    }
+
     /** Whether the directory should be asked (again). */
     boolean asks(long nowNs) {
         if (settings != null || nowNs - askedNs < TimeUnit.SECONDS.toNanos(1)) {
@@ -83,17 +101,21 @@ final class TopicShard {
         return true;
     }
 
-    /** One stored message. */
-    void publish(Publisher publisher, long ticket, int message, long nowNs) {
+    /**
+     * One stored message.
+     *
+     * @param arrivalNs when it came to the cluster's first broker; not after {@code nowNs}
+     */
+    void publish(Publisher publisher, long ticket, int message, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0 && hasRoom(1)) {
-            if (passes(1)) {
-                shards.arrived(gate, 1, 0, nowNs);
+            if (passes(1, arrivalNs)) {
+                asked(1, nowNs);
                 route(message, nowNs);
                 publisher.accepted(ticket);
                 return;
             }
             if (settings.mode() == LimitMode.POLICE) {
-                shards.arrived(gate, 1, 0, nowNs);
+                asked(1, nowNs);
                 store.release(message);
                 gate.countRefused(1);
                 publisher.throttled(ticket, retryAfterNs(1));
@@ -106,11 +128,11 @@ final class TopicShard {
     }
 
     /** Several stored messages. The publication is this shard's from now on. */
-    void publish(Publication publication, long nowNs) {
+    void publish(Publication publication, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0) {
             int count = publication.count;
-            if (hasRoom(count) && passes(count)) {
-                shards.arrived(gate, count, 0, nowNs);
+            if (hasRoom(count) && passes(count, arrivalNs)) {
+                asked(count, nowNs);
                 while (publication.left() > 0) {
                     route(publication.messages[publication.next++], nowNs);
                 }
@@ -118,7 +140,7 @@ final class TopicShard {
                 return;
             }
             if (settings.mode() == LimitMode.POLICE && hasRoom(count)) {
-                shards.arrived(gate, count, 0, nowNs);
+                asked(count, nowNs);
                 throttle(publication);
                 return;
             }
@@ -172,7 +194,8 @@ final class TopicShard {
         }
         boolean whole = settings.mode() == LimitMode.POLICE;
         int tokens = whole ? publication.left() : 1;
-        if (!passes(tokens)) {
+        // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
+        if (!passes(tokens, nowNs)) {
             if (whole) {
                 line.remove();
                 waiting -= publication.left();
@@ -209,13 +232,20 @@ final class TopicShard {
         }
     }
 
-    private boolean passes(int tokens) {
-        boolean passes = gate.admit(tokens, shards.clock());
+    private boolean passes(int tokens, long arrivalNs) {
+        boolean passes = settings.clock() == BucketClock.ARRIVAL
+                ? gate.admitAt(tokens, arrivalNs, shards.clock())
+                : gate.admit(tokens, shards.clock());
         if (!passes && settings.mode() == LimitMode.SHADOW) {
             gate.countDelayed(tokens);
             return true;
         }
         return passes;
+    }
+
+    /** The gate is not told a later time than it went by: the next message may have come between the two. */
+    private void asked(int tokens, long nowNs) {
+        shards.arrived(gate, tokens, 0, settings.clock() == BucketClock.ARRIVAL ? gate.stampNs() : nowNs);
     }
 
     /** After a refusal, for the time of that refusal: a later one might take the tokens. */
@@ -338,6 +368,7 @@ final class TopicShard {
             return known;
         }
         Channel channel = new Channel(channelName, this, store);
+        channel.limit(gateOf(channelName), nowNs);
         channels.add(channel);
         routeWaiting(nowNs);
         return channel;
@@ -417,6 +448,23 @@ final class TopicShard {
             lookAgainNs = deadlineNs;
         }
         shards.lookAgainAt(deadlineNs);
+    }
+
+    /** A channel's messages want tokens of its gate. */
+    void wanted(TopicGate ofChannel, int tokens, int waitingTokens) {
+        shards.arrived(ofChannel, tokens, waitingTokens, shards.nowNs());
+    }
+
+    void awaitTokens(Channel channel) {
+        shards.listThirsty(channel);
+    }
+
+    void awaitTokensNoMore(Channel channel) {
+        shards.unlistThirsty(channel);
+    }
+
+    LongSupplier clock() {
+        return shards.clock();
     }
 
     /** A channel has given something away: what was held back may go on. */

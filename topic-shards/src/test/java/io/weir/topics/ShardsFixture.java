@@ -104,9 +104,13 @@ final class ShardsFixture {
     }
 
     ShardsFixture supply(double rate, double burst) {
+        return supply(TOPIC, rate, burst);
+    }
+
+    ShardsFixture supply(TopicName key, double rate, double burst) {
         Limit limit = Limit.of(rate, burst);
         Share share = new Share(limit.rateMicros(), limit.burstMicros());
-        gates.add(holder, Map.of(TOPIC, Holding.of(share, 0).full()));
+        gates.add(holder, Map.of(key, Holding.of(share, 0).full()));
         work();
         return this;
     }
@@ -125,11 +129,20 @@ final class ShardsFixture {
     }
 
     long publish(TopicName topic, String body, long deferNs) {
+        return publish(topic, body, deferNs, nowNs, nowNs);
+    }
+
+    /** As the loop does it: {@code wokenNs} is when the sockets woke it, however late the clock is by now. */
+    long publishCame(String body, long arrivalNs, long wokenNs) {
+        return publish(TOPIC, body, 0, arrivalNs, wokenNs);
+    }
+
+    private long publish(TopicName topic, String body, long deferNs, long arrivalNs, long wokenNs) {
         byte[] name = topic.value().getBytes(StandardCharsets.US_ASCII);
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
         ByteBuffer in =
                 ByteBuffer.allocate(name.length + bytes.length).put(name).put(bytes);
-        shards.publish(outcomes, ++ticket, in, 0, name.length, name.length, bytes.length, deferNs, nowNs);
+        shards.publish(outcomes, ++ticket, in, 0, name.length, name.length, bytes.length, deferNs, arrivalNs, wokenNs);
         return ticket;
     }
 

@@ -224,6 +224,59 @@ class TopicShardTest {
                 .count();
     }
 
+    @Test
+    void shouldGoByArrivalWhenATurnTakesLong() {
+        for (BucketClock clock : BucketClock.values()) {
+            ShardsFixture broker = new ShardsFixture()
+                    .topic(SHAPED.with(LimitMode.POLICE).with(clock))
+                    .supply(10, 2);
+            long wokenNs = broker.nowNs;
+            for (int i = 0; i < 4; i++) {
+                broker.publishCame("m" + i, wokenNs, wokenNs);
+                broker.nowNs += SECOND_NS / 10;
+            }
+            assertThat(broker.outcomes.said.stream().filter(said -> said.endsWith("accepted")))
+                    .as("by %s", clock)
+                    .hasSize(clock == BucketClock.ARRIVAL ? 2 : 4);
+        }
+    }
+
+    @Test
+    void shouldGoByTheArrivalThatAMessageBringsAlong() {
+        ShardsFixture broker = new ShardsFixture()
+                .topic(SHAPED.with(LimitMode.POLICE).with(BucketClock.ARRIVAL))
+                .supply(10, 1);
+        long startNs = broker.nowNs;
+        broker.nowNs += SECOND_NS;
+        for (int i = 0; i <= 5; i++) {
+            broker.publishCame("m" + i, startNs + i * SECOND_NS / 10, broker.nowNs);
+        }
+        // From another broker, and older than what has passed already: the token of 0.5 s is gone.
+        broker.publishCame("old", startNs, broker.nowNs);
+        assertThat(broker.outcomes.said)
+                .containsExactly(
+                        "1 accepted",
+                        "2 accepted",
+                        "3 accepted",
+                        "4 accepted",
+                        "5 accepted",
+                        "6 accepted",
+                        "7 throttled " + SECOND_NS / 10);
+    }
+
+    @Test
+    void shouldShapeByArrivalToo() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(SHAPED.with(BucketClock.ARRIVAL)).supply(10, 1);
+        broker.publish("m0");
+        broker.publish("m1");
+        broker.pass(SECOND_NS / 10 - 1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.pass(1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted");
+        assertThat(gate(broker).stampNs()).isEqualTo(broker.nowNs);
+    }
+
     private static TopicGate gate(ShardsFixture broker) {
         return broker.gates.gate(TOPIC, broker.nowNs);
     }

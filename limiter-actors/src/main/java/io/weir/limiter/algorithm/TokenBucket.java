@@ -145,6 +145,11 @@ public final class TokenBucket {
         ceilingMicros += micros;
     }
 
+    /** The latest time it was told: what was refilled until then can't be told from what was there before. */
+    public long settledNs() {
+        return settledNs;
+    }
+
     public long rateMicros() {
         return rateMicros;
     }

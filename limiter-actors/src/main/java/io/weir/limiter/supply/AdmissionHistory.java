@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  *
  * <pre>
  *   0      8             16      20       22       23      24                 32
- *   | stamp ns | incarnation | tokens | name len | account | 0 | lease left ns | topic, zero padded to 64 |
+ *   | stamp ns | incarnation | tokens | name len | account | 0 | lease left ns | topic, zero padded to 136 |
  * </pre>
  *
  * A stamp of 0 ends the file. Stamps are {@code nanoTime}, which all processes of one machine share on Linux.
@@ -39,7 +39,10 @@ public final class AdmissionHistory {
             long leaseLeftNs) {}
 
     private static final int HEAD = 32;
-    private static final int RECORD = HEAD + 64;
+    /** The longest key, rounded up so that stamps stay aligned. */
+    private static final int NAME = 136;
+
+    private static final int RECORD = HEAD + NAME;
     private static final int RECORDS = 200_000;
     private static final String SUFFIX = ".admissions";
 
@@ -103,7 +106,7 @@ public final class AdmissionHistory {
     }
 
     private static void read(BrokerId from, ByteBuffer file, List<Admission> all) {
-        byte[] name = new byte[64];
+        byte[] name = new byte[NAME];
         for (int at = 0; at < file.capacity() && file.getLong(at) != 0; at += RECORD) {
             int length = file.getShort(at + 20);
             file.get(at + HEAD, name, 0, length);

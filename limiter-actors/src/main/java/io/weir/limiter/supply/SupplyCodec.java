@@ -391,7 +391,7 @@ public final class SupplyCodec {
         }
 
         public TopicName getTopic() {
-            return new TopicName(getText(MAX_NAME_BYTES));
+            return new TopicName(getText(TopicName.MAX_KEY_LENGTH));
         }
 
         public Holder getHolder() {

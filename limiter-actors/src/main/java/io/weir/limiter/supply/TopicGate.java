@@ -67,7 +67,18 @@ public final class TopicGate {
      * @return whether the message passes; it then counts at {@link #stampNs}
      */
     public boolean admit(int tokens, LongSupplier clock) {
-        Gate.Verdict verdict = gate.admit(tokens, clock);
+        return count(gate.admit(tokens, clock), tokens);
+    }
+
+    /**
+     * The same by when the message came rather than by when its turn is ({@link Gate#admitAt}): the bound then holds over arrivals,
+     * and a thread that is late neither gives nor costs a message its token.
+     */
+    public boolean admitAt(int tokens, long arrivalNs, LongSupplier clock) {
+        return count(gate.admitAt(tokens, arrivalNs, clock), tokens);
+    }
+
+    private boolean count(Gate.Verdict verdict, int tokens) {
         if (verdict == Gate.Verdict.REFUSED) {
             return false;
         }

@@ -2,10 +2,12 @@ package io.weir.supervisor.cli;
 
 import io.weir.config.value.ChannelName;
 import io.weir.supervisor.node.TopicDescription;
+import io.weir.supervisor.node.TopicRequest;
 import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -20,6 +22,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  weir channel create orders billing     keep messages before the first consumer comes",
+            "  weir channel limit orders billing --rate 50 --burst 10     no more deliveries than that, over all brokers",
             "  weir channel list orders"
         })
 public final class ChannelCommand implements CliCommand {
@@ -45,8 +48,52 @@ public final class ChannelCommand implements CliCommand {
         if (output.json()) {
             output.printJson(found.channels());
         } else {
-            found.channels().forEach(channel -> output.println(channel.name() + (channel.paused() ? " (paused)" : "")));
+            found.channels().forEach(channel -> output.println(text(channel)));
         }
+        return ExitCode.OK;
+    }
+
+    /** One line: name, limit, pause. */
+    static String text(TopicDescription.ChannelView channel) {
+        String limit = channel.limit() == null
+                ? ""
+                : ": at most " + TopicDescribeCommand.amount(channel.limit().burst()) + " + "
+                        + TopicDescribeCommand.amount(channel.limit().rate()) + "·t deliveries in t seconds"
+                        + (channel.done() ? "" : ", not complete yet");
+        return channel.name() + limit + (channel.paused() ? " (paused)" : "");
+    }
+
+    @Command(
+            name = "limit",
+            mixinStandardHelpOptions = true,
+            description = {
+                "Limit what a channel hands out to its consumers, over all brokers, or take the limit away.",
+                "Every delivery counts, also of a message that comes again. What finds no token stays queued; a full queue holds back "
+                        + "publishers or drops, as the topic says. The channel is made if it is not there."
+            },
+            footer = {
+                "",
+                "Examples:",
+                "  weir channel limit orders billing --rate 50 --burst 10",
+                "  weir channel limit orders billing --none"
+            })
+    int limit(
+            @Mixin ClusterOption cluster,
+            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
+            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel,
+            @Option(names = "--rate", paramLabel = "R", description = "Deliveries a second, above 0.") Double rate,
+            @Option(names = "--burst", paramLabel = "B", description = "Deliveries at once, at least 1.") Double burst,
+            @Option(names = "--none", description = "No limit from now on.") boolean none) {
+        if (none ? rate != null || burst != null : rate == null || burst == null) {
+            throw CliException.usage("give --rate and --burst, or --none");
+        }
+        if (none) {
+            return TopicCommand.change(
+                    cluster, "DELETE", path(topic, channel) + "/limit", channel + " has no limit of its own");
+        }
+        cluster.ask("PUT", path(topic, channel), Optional.of(TopicRequest.channelLimit(rate, burst)));
+        System.out.println(channel + " hands out at most " + TopicDescribeCommand.amount(burst) + " + "
+                + TopicDescribeCommand.amount(rate) + "·t messages in t seconds");
         return ExitCode.OK;
     }
 

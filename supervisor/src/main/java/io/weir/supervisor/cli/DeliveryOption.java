@@ -37,11 +37,24 @@ final class DeliveryOption {
             description = "When a channel is full: hold-back (publishers wait) or drop-oldest (new topic: hold-back).")
     private String overflow;
 
+    @Option(
+            names = "--clock",
+            paramLabel = "CLOCK",
+            description =
+                    "The time that the limit holds over: gate (when a message takes its token) or arrival (when it came, "
+                            + "so that a busy broker delays nothing that conformed; new topic: gate).")
+    private String clock;
+
     TopicRequest with(Double rate, Double burst, String adapt, Double floor) {
-        return new TopicRequest(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow);
+        return new TopicRequest(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
     }
 
     boolean given() {
-        return mode != null || maxDelayMs != null || maxWaiting != null || maxQueued != null || overflow != null;
+        return mode != null
+                || maxDelayMs != null
+                || maxWaiting != null
+                || maxQueued != null
+                || overflow != null
+                || clock != null;
     }
 }

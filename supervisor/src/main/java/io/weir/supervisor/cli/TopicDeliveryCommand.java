@@ -29,7 +29,7 @@ final class TopicDeliveryCommand implements Callable<Integer> {
     public Integer call() {
         if (!delivery.given()) {
             throw CliException.usage(
-                    "nothing is to change: give --mode, --max-delay, --max-waiting, --max-queued or --overflow");
+                    "nothing is to change: give --mode, --max-delay, --max-waiting, --max-queued, --overflow or --clock");
         }
         cluster.ask("PUT", TopicChange.path(name) + "/delivery", Optional.of(delivery.with(null, null, null, null)));
         output.println(name + " is changed");

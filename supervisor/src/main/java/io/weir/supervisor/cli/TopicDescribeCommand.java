@@ -37,9 +37,18 @@ final class TopicDescribeCommand implements Callable<Integer> {
         output.printf(
                 "%s: at most %s + %s·t messages in t seconds, floor %s, adapts by %s%n",
                 topic.name(), amount(topic.burst()), amount(topic.rate()), amount(topic.floor()), topic.adapt());
+        output.printf(
+                "mode %s, clock %s, waits at most %d ms, queues at most %d then %s%s%n",
+                topic.mode(),
+                topic.clock(),
+                topic.maxDelayMs(),
+                topic.maxQueued(),
+                topic.overflow(),
+                topic.paused() ? ", paused" : "");
         if (!topic.done()) {
             output.printf("version %d is not complete yet%n", topic.version());
         }
+        topic.channels().forEach(channel -> output.println("channel " + ChannelCommand.text(channel)));
         String row = "%-8s %12s %12s %12s %12s %8s %10s  %s%n";
         output.printf(row, "BROKER", "RATE/S", "BURST", "LEVEL", "DEMAND/S", "FILL", "LEASE", "STATE");
         for (BrokerShare share : topic.shares()) {

@@ -20,9 +20,11 @@ import io.weir.topics.TopicRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -90,6 +92,18 @@ final class TopicAdmin {
         return ask(name, replyTo -> new Topic.SetChannel(checked, new ChannelSettings(paused), replyTo));
     }
 
+    /** Makes the channel if need be. */
+    CompletionStage<Topic.Answer> limitChannel(TopicName name, String channel, TopicRequest request) {
+        String checked = new ChannelName(channel).value();
+        Limit limit = request.channelLimit();
+        return ask(name, replyTo -> new Topic.LimitChannel(checked, limit.rateMicros(), limit.burstMicros(), replyTo));
+    }
+
+    CompletionStage<Topic.Answer> unlimitChannel(TopicName name, String channel) {
+        String checked = new ChannelName(channel).value();
+        return ask(name, replyTo -> new Topic.LimitChannel(checked, 0, 0, replyTo));
+    }
+
     CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
         return ask(name, replyTo -> new Topic.DeleteChannel(channel, replyTo));
     }
@@ -104,7 +118,9 @@ final class TopicAdmin {
                 () -> {
                     Map<String, LimitRow> last = new TreeMap<>();
                     for (LimitRow row : store.limitsAfter(0).rows()) {
-                        last.merge(row.topic().value(), row, (a, b) -> a.version() > b.version() ? a : b);
+                        if (!row.topic().namesChannel()) {
+                            last.merge(row.topic().value(), row, (a, b) -> a.version() > b.version() ? a : b);
+                        }
                     }
                     return last.values().stream()
                             .filter(row -> !row.limit().isNone())
@@ -126,11 +142,25 @@ final class TopicAdmin {
             if (found.filter(TopicDefinition::exists).isEmpty()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
-            CompletionStage<List<LimitRow>> versions =
-                    CompletableFuture.supplyAsync(() -> store.limits(name), storeThreads);
-            return versions.thenCombine(
-                    parts(name), (limits, parts) -> Optional.of(describe(found.get(), limits, parts)));
+            CompletionStage<Set<TopicName>> done = CompletableFuture.supplyAsync(() -> done(found.get()), storeThreads);
+            return done.thenCombine(parts(name), (keys, parts) -> Optional.of(describe(found.get(), keys, parts)));
         });
+    }
+
+    /** The limits, by key, of which exactly the version that was decided last exists. */
+    private Set<TopicName> done(TopicDefinition definition) {
+        Set<TopicName> done = new HashSet<>();
+        addIfDone(definition.name(), definition.limitVersion(), done);
+        definition.channels().keySet().forEach(channel -> definition
+                .channelLimit(channel)
+                .ifPresent(limit -> addIfDone(definition.key(channel), limit.version(), done)));
+        return done;
+    }
+
+    private void addIfDone(TopicName key, long version, Set<TopicName> done) {
+        if (store.limits(key).stream().anyMatch(row -> row.version() == version && row.done())) {
+            done.add(key);
+        }
     }
 
     private CompletionStage<List<Supply.Part>> parts(TopicName name) {
@@ -156,8 +186,7 @@ final class TopicAdmin {
         });
     }
 
-    private static TopicDescription describe(
-            TopicDefinition definition, List<LimitRow> versions, List<Supply.Part> parts) {
+    private static TopicDescription describe(TopicDefinition definition, Set<TopicName> done, List<Supply.Part> parts) {
         double micros = Limit.MICROS;
         long strandedRate =
                 parts.stream().mapToLong(Supply.Part::strandedRateMicros).max().orElse(0);
@@ -170,7 +199,7 @@ final class TopicAdmin {
                 limit.rateMicros() / micros,
                 limit.burstMicros() / micros,
                 definition.limitVersion(),
-                versions.stream().anyMatch(row -> row.version() == definition.limitVersion() && row.done()),
+                done.contains(definition.name()),
                 TopicRequest.word(limit.sharing()),
                 limit.floorPermille() / 1_000.0,
                 TopicRequest.word(delivery.mode()),
@@ -178,10 +207,10 @@ final class TopicAdmin {
                 delivery.maxWaiting(),
                 delivery.maxQueued(),
                 TopicRequest.word(delivery.overflow()),
+                TopicRequest.word(delivery.clock()),
                 definition.paused(),
-                definition.channels().entrySet().stream()
-                        .map(channel -> new TopicDescription.ChannelView(
-                                channel.getKey(), channel.getValue().paused()))
+                definition.channels().keySet().stream()
+                        .map(channel -> channel(definition, channel, done))
                         .toList(),
                 sum(parts.stream().map(Supply.Part::rate)),
                 sum(parts.stream().map(Supply.Part::burst)),
@@ -190,6 +219,18 @@ final class TopicAdmin {
                         sum(parts.stream().map(Supply.Part::inFlightRate)),
                         sum(parts.stream().map(Supply.Part::inFlightBurst))),
                 new TopicDescription.Amount(strandedRate / micros, strandedBurst / micros));
+    }
+
+    private static TopicDescription.ChannelView channel(
+            TopicDefinition definition, String channel, Set<TopicName> done) {
+        double micros = Limit.MICROS;
+        Optional<LimitSettings> limit = definition.channelLimit(channel).map(TopicDefinition.LimitVersion::limit);
+        return new TopicDescription.ChannelView(
+                channel,
+                definition.channels().get(channel).paused(),
+                limit.map(of -> new TopicDescription.Amount(of.rateMicros() / micros, of.burstMicros() / micros))
+                        .orElse(null),
+                limit.isEmpty() || done.contains(definition.key(channel)));
     }
 
     /** In whole micro-tokens, so that parts of a limit add up to it and not to nearly it. */

@@ -28,6 +28,7 @@ public record TopicDescription(
         int maxWaiting,
         int maxQueued,
         String overflow,
+        String clock,
         boolean paused,
         List<ChannelView> channels,
         double sumRate,
@@ -36,8 +37,13 @@ public record TopicDescription(
         Amount inFlight,
         Amount stranded) {
 
-    /** A channel of the topic. */
-    public record ChannelView(String name, boolean paused) {}
+    /**
+     * A channel of the topic.
+     *
+     * @param limit on its deliveries in the whole cluster, or null
+     * @param done whether exactly this limit exists
+     */
+    public record ChannelView(String name, boolean paused, Amount limit, boolean done) {}
 
     /** Rate and burst in messages. */
     public record Amount(double rate, double burst) {}

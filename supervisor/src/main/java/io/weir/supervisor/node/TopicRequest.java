@@ -2,6 +2,7 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.topics.BucketClock;
 import io.weir.topics.LimitMode;
 import io.weir.topics.Overflow;
 import io.weir.topics.TopicDefinition.Delivery;
@@ -22,6 +23,7 @@ import java.util.Locale;
  * @param maxWaiting messages that may wait for a token at one broker
  * @param maxQueued messages that may wait for consumers, in each channel at one broker
  * @param overflow hold-back or drop-oldest
+ * @param clock gate or arrival: the time that the limit holds over
  */
 public record TopicRequest(
         Double rate,
@@ -32,11 +34,12 @@ public record TopicRequest(
         Long maxDelayMs,
         Integer maxWaiting,
         Integer maxQueued,
-        String overflow) {
+        String overflow,
+        String clock) {
 
     /** Only about the limit. */
     public static TopicRequest limit(Double rate, Double burst, String adapt, Double floor) {
-        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null);
+        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null, null);
     }
 
     /** @throws IllegalArgumentException with the reason, if no topic can be like this */
@@ -53,6 +56,24 @@ public record TopicRequest(
                 limit.burstMicros(),
                 permille == null ? 0 : permille,
                 sharing == null ? Sharing.DEFAULT : sharing);
+    }
+
+    /** What a channel may hand out: nothing but rate and burst. */
+    public static TopicRequest channelLimit(double rate, double burst) {
+        return limit(rate, burst, null, null);
+    }
+
+    /** @throws IllegalArgumentException with the reason, if no channel can have such a limit */
+    Limit channelLimit() {
+        if (rate == null || burst == null) {
+            throw new IllegalArgumentException(
+                    "a channel's limit has both a rate (messages a second) and a burst (messages)");
+        }
+        if (!equals(channelLimit(rate, burst))) {
+            throw new IllegalArgumentException(
+                    "a channel's limit has a rate and a burst only; the rest is its topic's");
+        }
+        return Limit.of(rate, burst);
     }
 
     /** The same rules for what is given only. */
@@ -93,12 +114,14 @@ public record TopicRequest(
     Delivery delivery(Delivery now) {
         LimitMode newMode = oneOf("mode", mode, LimitMode.values());
         Overflow newOverflow = oneOf("overflow", overflow, Overflow.values());
+        BucketClock newClock = oneOf("clock", clock, BucketClock.values());
         return new Delivery(
                 newMode == null ? now.mode() : newMode,
                 maxDelayMs == null ? now.maxDelayMs() : maxDelayMs,
                 maxWaiting == null ? now.maxWaiting() : maxWaiting,
                 maxQueued == null ? now.maxQueued() : maxQueued,
-                newOverflow == null ? now.overflow() : newOverflow);
+                newOverflow == null ? now.overflow() : newOverflow,
+                newClock == null ? now.clock() : newClock);
     }
 
     private static <E extends Enum<E>> E oneOf(String what, String value, E[] all) {

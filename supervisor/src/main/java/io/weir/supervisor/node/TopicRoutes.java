@@ -34,7 +34,9 @@ import org.slf4j.LoggerFactory;
  * DELETE /topics/NAME                         deletes it
  * PUT    /topics/NAME/limit, …/delivery       changes it: {@link TopicRequest}
  * POST   /topics/NAME/pause, …/resume
- * PUT    /topics/NAME/channels/CHANNEL        makes a channel; DELETE deletes it
+ * PUT    /topics/NAME/channels/CHANNEL        makes a channel; with rate and burst in the body it also limits what it hands out
+ * DELETE /topics/NAME/channels/CHANNEL        deletes it
+ * DELETE /topics/NAME/channels/CHANNEL/limit  takes its limit away
  * POST   /topics/NAME/channels/CHANNEL/pause, …/resume
  * </pre>
  */
@@ -69,8 +71,11 @@ final class TopicRoutes extends AllDirectives {
                 path(
                         channel,
                         (name, of) -> concat(
-                                put(change(name, (topics, on) -> topics.setChannel(on, of, false))),
+                                put(guarded.apply(() -> putChannel(name, of))),
                                 delete(change(name, (topics, on) -> topics.deleteChannel(on, of))))),
+                path(
+                        channel.slash("limit"),
+                        (name, of) -> delete(change(name, (topics, on) -> topics.unlimitChannel(on, of)))),
                 path(
                         channel.slash("pause"),
                         (name, of) -> post(change(name, (topics, on) -> topics.setChannel(on, of, true)))),
@@ -81,11 +86,20 @@ final class TopicRoutes extends AllDirectives {
 
     private Route topic(String name) {
         return concat(
-                get(() -> cluster(topics -> topics.describe(new TopicName(name)).thenApply(found -> found.map(
+                get(() -> cluster(topics -> topics.describe(TopicName.of(name)).thenApply(found -> found.map(
                                 topic -> AdminServer.answer(StatusCodes.OK, topic))
                         .orElseGet(() -> AdminServer.error(StatusCodes.NOT_FOUND, "there is no topic " + name))))),
                 post(guarded.apply(() -> withBody(name, TopicAdmin::create))),
                 delete(change(name, TopicAdmin::delete)));
+    }
+
+    private Route putChannel(String name, String channel) {
+        return entity(
+                Unmarshaller.entityToByteArray(),
+                body -> cluster(topics -> (body.length == 0
+                                ? topics.setChannel(TopicName.of(name), channel, false)
+                                : topics.limitChannel(TopicName.of(name), channel, parse(body)))
+                        .thenApply(TopicRoutes::changed)));
     }
 
     private interface Change {
@@ -98,7 +112,7 @@ final class TopicRoutes extends AllDirectives {
 
     private Supplier<Route> change(String name, Change change) {
         return guarded.apply(
-                () -> cluster(topics -> change.on(topics, new TopicName(name)).thenApply(TopicRoutes::changed)));
+                () -> cluster(topics -> change.on(topics, TopicName.of(name)).thenApply(TopicRoutes::changed)));
     }
 
     private Route changeTo(String name, ChangeTo change) {
@@ -109,7 +123,7 @@ final class TopicRoutes extends AllDirectives {
         return entity(
                 Unmarshaller.entityToByteArray(),
                 body -> cluster(topics ->
-                        change.on(topics, new TopicName(name), parse(body)).thenApply(TopicRoutes::changed)));
+                        change.on(topics, TopicName.of(name), parse(body)).thenApply(TopicRoutes::changed)));
     }
 
     private static HttpResponse changed(Topic.Answer answer) {

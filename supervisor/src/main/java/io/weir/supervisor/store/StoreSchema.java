@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 2;
+    static final int VERSION = 3;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -36,7 +36,7 @@ final class StoreSchema {
                     + " leased_heir_broker VARCHAR(64), leased_heir_incarnation BIGINT, leased_done BOOLEAN NOT NULL,"
                     + " kept_heir_broker VARCHAR(64), kept_heir_incarnation BIGINT, kept_done BOOLEAN NOT NULL,"
                     + " PRIMARY KEY (broker, incarnation))",
-            "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(64) NOT NULL, version BIGINT NOT NULL,"
+            "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(129) NOT NULL, version BIGINT NOT NULL,"
                     + " rate_micros BIGINT NOT NULL, burst_micros BIGINT NOT NULL, floor_permille INTEGER NOT NULL,"
                     + " sharing VARCHAR(16) NOT NULL, minter_broker VARCHAR(64), minter_incarnation BIGINT,"
                     + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL, PRIMARY KEY (topic, version))",
@@ -51,15 +51,19 @@ final class StoreSchema {
             "CREATE INDEX IF NOT EXISTS weir_topic_change ON weir_topic (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
+    /** Up to version 2 it held topics' names only, no channels' keys. Not for a new store: on H2 brokers would keep each other from it. */
+    private static final String UP_TO_2 = "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)";
+
     private StoreSchema() {}
 
     static void ensure(Connection connection, StoreKind kind) throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
-                if (recordedVersion(connection) == VERSION) {
+                int recorded = recordedVersion(connection);
+                if (recorded == VERSION) {
                     return;
                 }
-                create(connection, kind);
+                create(connection, kind, recorded);
                 return;
             } catch (SQLException e) {
                 connection.rollback();
@@ -95,9 +99,12 @@ final class StoreSchema {
         }
     }
 
-    private static void create(Connection connection, StoreKind kind) throws SQLException {
+    private static void create(Connection connection, StoreKind kind, int recorded) throws SQLException {
         List<String> statements = new ArrayList<>(persistenceTables(kind));
         statements.addAll(OWN_TABLES);
+        if (recorded == 1 || recorded == 2) {
+            statements.add(UP_TO_2);
+        }
         try (Statement statement = connection.createStatement()) {
             if (kind == StoreKind.POSTGRESQL) {
                 statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");

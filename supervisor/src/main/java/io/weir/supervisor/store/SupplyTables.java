@@ -160,7 +160,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             int inserted = execute(
                     opened,
                     "INSERT INTO weir_limit (" + LIMIT_COLUMNS + ")"
-                            + " SELECT CAST(? AS VARCHAR(64)), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT),"
+                            + " SELECT CAST(? AS VARCHAR(129)), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT),"
                             + " CAST(? AS INTEGER), CAST(? AS VARCHAR(16)), CAST(? AS VARCHAR(64)), CAST(? AS BIGINT),"
                             + " FALSE, CAST(? AS BIGINT)"
                             + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version >= ?)"

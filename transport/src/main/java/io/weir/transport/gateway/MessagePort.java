@@ -12,6 +12,7 @@ public interface MessagePort extends Duty {
      *
      * @param ticket names this publication to its publisher
      * @param deferNs how long from now consumers do not get the message
+     * @param nowNs also when it came: what the loop read when the sockets woke it
      */
     void publish(
             Publisher publisher,
@@ -23,6 +24,25 @@ public interface MessagePort extends Duty {
             int bodyLength,
             long deferNs,
             long nowNs);
+
+    /**
+     * The same for a message that came to the cluster earlier, at another broker.
+     *
+     * @param arrivalNs when that was, by this broker's clock; a port for which only now matters leaves it
+     */
+    default void publish(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int bodyAt,
+            int bodyLength,
+            long deferNs,
+            long arrivalNs,
+            long nowNs) {
+        publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, nowNs);
+    }
 
     /**
      * Publishes several messages with one outcome.
@@ -38,6 +58,20 @@ public interface MessagePort extends Duty {
             int firstAt,
             int messages,
             long nowNs);
+
+    /** The same for messages that came to the cluster earlier, at another broker, at {@code arrivalNs}. */
+    default void publishBatch(
+            Publisher publisher,
+            long ticket,
+            ByteBuffer in,
+            int topicAt,
+            int topicLength,
+            int firstAt,
+            int messages,
+            long arrivalNs,
+            long nowNs) {
+        publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, nowNs);
+    }
 
     /**
      * As the other, for a message with a context, which stands in the same buffer. A broker that could not carry it must not lose it

@@ -42,6 +42,7 @@ public final class Gate {
         }
         this.lease = lease;
         this.epsilonPpm = epsilonPpm;
+        stampNs = nowNs;
         leased = new TokenBucket(0, 0, 0, nowNs);
         kept = new TokenBucket(0, 0, 0, nowNs);
     }
@@ -49,6 +50,23 @@ public final class Gate {
     public Verdict admit(int tokens, LongSupplier clock) {
         Verdict taken = take(tokens, clock.getAsLong());
         return taken == Verdict.REFUSED ? taken : confirm(taken, clock.getAsLong());
+    }
+
+    /**
+     * The same for a message that came at {@code arrivalNs}, however late it is looked at: it takes of what was there then, and
+     * counts at that time. But not earlier than anything that either bucket was told, be it another message or a change of
+     * supply: tokens that came after the arrival, from the clock or from another broker, would count before they were there. An
+     * arrival that is still to come counts now.
+     */
+    public Verdict admitAt(int tokens, long arrivalNs, LongSupplier clock) {
+        long nowNs = clock.getAsLong();
+        long atNs = later(later(arrivalNs, stampNs), later(leased.settledNs(), kept.settledNs()));
+        Verdict taken = take(tokens, atNs - nowNs > 0 ? nowNs : atNs);
+        return taken == Verdict.REFUSED ? taken : confirm(taken, clock.getAsLong());
+    }
+
+    private static long later(long aNs, long bNs) {
+        return aNs - bNs > 0 ? aNs : bNs;
     }
 
     /** The first half of {@link #admit}, apart so that a simulation can stop the thread between them. */

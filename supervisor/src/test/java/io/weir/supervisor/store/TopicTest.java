@@ -1,0 +1,292 @@
+package io.weir.supervisor.store;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.javadsl.AskPattern;
+import akka.japi.function.Function;
+import io.weir.config.SettingsLoader;
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.ChannelName;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.supervisor.Await;
+import io.weir.topics.BucketClock;
+import io.weir.topics.LimitMode;
+import io.weir.topics.Overflow;
+import io.weir.topics.Topic;
+import io.weir.topics.TopicDefinition;
+import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.LimitSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A topic's entity on a real store; the brokers that make its limits come true are played by the test. */
+@Timeout(120)
+class TopicTest {
+    /** As long as names may be. */
+    private static final TopicName TOPIC = TopicName.of("t".repeat(64));
+
+    private static final String CHANNEL = "c".repeat(54) + "#ephemeral";
+    private static final TopicName KEY = TopicName.ofChannel(TOPIC, new ChannelName(CHANNEL));
+    private static final Holder ME = new Holder(new BrokerId("b1"), 3);
+    private static final LimitSettings LIMIT = new LimitSettings(1_000 * MICROS, 100 * MICROS, 250, Sharing.GOSSIP);
+    private static final Delivery DELIVERY =
+            new Delivery(LimitMode.POLICE, 100, 10, 20, Overflow.DROP_OLDEST, BucketClock.ARRIVAL);
+
+    @TempDir
+    private Path dir;
+
+    /** Store and entity; the entity can die and come back. */
+    private static final class Stage implements AutoCloseable {
+        final RunningStore store;
+        final SupplyTables limits;
+        final TopicTable rows;
+        private final SettingsLoader loaded;
+        private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
+        private ActorSystem<Topic.Command> system;
+
+        Stage(StoreKind kind, Path dir) {
+            store = RunningStore.start(kind, dir);
+            loaded = store.settings("b1", dir);
+            try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
+                registry.awaitStore();
+            }
+            limits = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(10));
+            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10));
+            begin();
+        }
+
+        void begin() {
+            system = ActorSystem.create(
+                    Topic.create(TOPIC, limits, rows, storeThreads, () -> ME, () -> {}), "weir", loaded.akka());
+        }
+
+        void end() {
+            system.terminate();
+            system.getWhenTerminated().toCompletableFuture().join();
+        }
+
+        Topic.Answer ask(Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+            return AskPattern.ask(system, command, Duration.ofSeconds(20), system.scheduler())
+                    .toCompletableFuture()
+                    .join();
+        }
+
+        Topic.Answer create() {
+            return ask(replyTo -> new Topic.Create(LIMIT, DELIVERY, replyTo));
+        }
+
+        Topic.Answer limitChannel(long rate, long burst) {
+            return ask(replyTo -> new Topic.LimitChannel(CHANNEL, rate * MICROS, burst * MICROS, replyTo));
+        }
+
+        LimitRow last(TopicName key) {
+            List<LimitRow> versions = limits.limits(key);
+            return versions.get(versions.size() - 1);
+        }
+
+        void finish(TopicName key) {
+            limits.finished(key, last(key).version());
+        }
+
+        void awaitVersion(TopicName key, long version) throws Exception {
+            Await.until(
+                    "version " + version + " of " + key + " is in the store",
+                    () -> !limits.limits(key).isEmpty() && last(key).version() == version);
+        }
+
+        @Override
+        public void close() {
+            end();
+            storeThreads.shutdownNow();
+            rows.close();
+            limits.close();
+            store.close();
+        }
+    }
+
+    private static Share share(long rate, long burst) {
+        return new Share(rate * MICROS, burst * MICROS);
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldKeepAChannelsLimitUnderItsOwnKeyWithVersionsOfItsOwn(StoreKind kind) throws Exception {
+        try (Stage stage = new Stage(kind, dir)) {
+            assertThat(stage.create().problem()).isNull();
+            Topic.Answer limited = stage.limitChannel(50, 10);
+            assertThat(limited.problem()).isNull();
+            assertThat(limited.pending()).isFalse();
+            assertThat(limited.definition().channels()).containsKey(CHANNEL);
+            LimitRow first = stage.last(KEY);
+            assertThat(first.version()).isEqualTo(1);
+            assertThat(first.limit()).isEqualTo(share(50, 10));
+            assertThat(first.floorPermille()).as("as the topic's").isEqualTo(250);
+            assertThat(first.minter()).contains(ME);
+            assertThat(stage.last(TOPIC).version()).as("the topic's own").isEqualTo(1);
+
+            // The first is not done: the second waits, and a third is refused meanwhile.
+            assertThat(stage.limitChannel(20, 5).pending()).isTrue();
+            assertThat(stage.limitChannel(30, 5).problem())
+                    .contains("version 2")
+                    .contains("try again");
+            assertThat(stage.ask(replyTo -> new Topic.DeleteChannel(CHANNEL, replyTo))
+                            .problem())
+                    .contains("try again");
+            assertThat(stage.limits.limits(KEY)).hasSize(1);
+            stage.finish(KEY);
+            stage.awaitVersion(KEY, 2);
+            assertThat(stage.last(KEY).limit()).isEqualTo(share(20, 5));
+            stage.finish(KEY);
+
+            Await.until(
+                    "the channel can be deleted",
+                    () -> stage.ask(replyTo -> new Topic.DeleteChannel(CHANNEL, replyTo))
+                                    .problem()
+                            == null);
+            stage.awaitVersion(KEY, 3);
+            assertThat(stage.last(KEY).limit().isNone()).isTrue();
+            stage.finish(KEY);
+            Topic.Answer again = stage.limitChannel(7, 1);
+            assertThat(again.definition().channelLimit(CHANNEL).orElseThrow().version())
+                    .as("versions do not begin again")
+                    .isEqualTo(4);
+            stage.awaitVersion(KEY, 4);
+            assertThat(stage.rows.after(0).definitions()).last().isEqualTo(again.definition());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldFinishAfterRecoveryWhatAFormerLifeLeftPending(StoreKind kind) throws Exception {
+        try (Stage stage = new Stage(kind, dir)) {
+            stage.create();
+            stage.limitChannel(50, 10);
+            TopicDefinition before = stage.limitChannel(20, 5).definition();
+            stage.end();
+            stage.finish(KEY);
+            stage.begin();
+            stage.awaitVersion(KEY, 2);
+            TopicDefinition recovered = stage.ask(Topic.Get::new).definition();
+            assertThat(recovered).isEqualTo(before);
+            assertThat(recovered.delivery().clock()).isEqualTo(BucketClock.ARRIVAL);
+            assertThat(stage.last(KEY).limit()).isEqualTo(share(20, 5));
+        }
+    }
+
+    @Test
+    void shouldChangeALimitAtOnceAfterARecovery() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.create();
+            stage.limitChannel(50, 10);
+            stage.finish(KEY);
+            stage.end();
+            stage.begin();
+            assertThat(stage.limitChannel(60, 10).problem()).isNull();
+            stage.awaitVersion(KEY, 2);
+        }
+    }
+
+    @Test
+    void shouldLowerEveryLimitToNothingWhenTheTopicIsDeleted() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.create();
+            stage.limitChannel(50, 10);
+            stage.finish(TOPIC);
+            stage.finish(KEY);
+            assertThat(stage.ask(replyTo -> new Topic.Pause(true, replyTo))
+                            .definition()
+                            .paused())
+                    .isTrue();
+            Topic.Answer gone = stage.ask(Topic.Delete::new);
+            assertThat(gone.definition().exists()).isFalse();
+            assertThat(stage.last(TOPIC).limit().isNone()).isTrue();
+            assertThat(stage.last(KEY).limit().isNone()).isTrue();
+            assertThat(stage.limitChannel(1, 1).problem()).contains("there is no topic");
+            stage.finish(TOPIC);
+            stage.finish(KEY);
+            Topic.Answer created = stage.create();
+            assertThat(created.definition().paused()).isFalse();
+            assertThat(created.definition().channelLimit(CHANNEL)).isEmpty();
+            assertThat(stage.limitChannel(5, 1)
+                            .definition()
+                            .channelLimit(CHANNEL)
+                            .orElseThrow()
+                            .version())
+                    .isEqualTo(3);
+        }
+    }
+
+    @Test
+    void shouldTakeAChannelsLimitAwayAndShareItAsTheTopicDoes() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.create();
+            assertThat(stage.ask(replyTo -> new Topic.LimitChannel(CHANNEL, 0, 0, replyTo))
+                            .problem())
+                    .contains("has no channel");
+            stage.limitChannel(50, 10);
+            stage.finish(TOPIC);
+            stage.finish(KEY);
+            stage.ask(replyTo -> new Topic.ChangeLimit(null, null, 500, Sharing.STATIC, replyTo));
+            assertThat(stage.last(KEY).version()).isEqualTo(2);
+            assertThat(stage.last(KEY).floorPermille()).isEqualTo(500);
+            assertThat(stage.last(KEY).sharing()).isEqualTo(Sharing.STATIC);
+            stage.finish(TOPIC);
+            stage.finish(KEY);
+            stage.ask(replyTo -> new Topic.ChangeLimit(2_000 * MICROS, null, null, null, replyTo));
+            assertThat(stage.last(KEY).version()).as("the topic's alone").isEqualTo(2);
+            Topic.Answer unlimited = stage.ask(replyTo -> new Topic.LimitChannel(CHANNEL, 0, 0, replyTo));
+            assertThat(unlimited.definition().channels()).containsKey(CHANNEL);
+            assertThat(unlimited.definition().channelLimit(CHANNEL)).isEmpty();
+            assertThat(stage.last(KEY).limit().isNone()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldReadADefinitionFromBeforeChannelsHadLimitsAndBucketsAClock() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.store.execute("INSERT INTO weir_topic (name, revision, definition, change_no) VALUES ('old', 1,"
+                    + " '{\"name\":{\"value\":\"old\"},\"revision\":1,\"limitVersion\":1,"
+                    + "\"limit\":{\"rateMicros\":1,\"burstMicros\":1000000,\"floorPermille\":0,\"sharing\":\"GOSSIP\"},"
+                    + "\"delivery\":{\"mode\":\"SHAPE\",\"maxDelayMs\":1,\"maxWaiting\":2,\"maxQueued\":3,\"overflow\":\"HOLD_BACK\"},"
+                    + "\"paused\":false,\"channels\":{\"work\":{\"paused\":true}},\"deleted\":false}', 1)");
+            TopicDefinition old = stage.rows.after(0).definitions().get(0);
+            assertThat(old.delivery().clock()).isEqualTo(BucketClock.GATE);
+            assertThat(old.channels().get("work").paused()).isTrue();
+            assertThat(old.channelLimit("work")).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldMakeRoomForChannelsKeysInAStoreThatHadTopicsOnly(StoreKind kind) throws Exception {
+        try (Stage stage = new Stage(kind, dir)) {
+            stage.store.execute("ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(64)");
+            stage.store.execute("UPDATE weir_schema SET version = 2");
+            try (BrokerRegistry registry =
+                    new BrokerRegistry(stage.loaded.settings().store())) {
+                registry.awaitStore();
+            }
+            assertThat(stage.limits.insert(
+                            new LimitRow(KEY, 1, share(5, 1), 0, Sharing.GOSSIP, Optional.empty(), false)))
+                    .isTrue();
+            assertThat(stage.last(KEY).topic()).isEqualTo(KEY);
+        }
+    }
+}
