@@ -40,19 +40,19 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
 
     private record CollectedLongEnough(long round) implements Command {}
 
-    private record Found(Supply.Peers peers) implements Command {}
+    private record Found(Treasury.Peers peers) implements Command {}
 
-    private final ActorRef<Supply.Command> local;
+    private final ActorRef<Treasury.Command> local;
     private final SupplySettings settings;
     private final TimerScheduler<Command> timers;
-    private final ActorRef<Supply.Peers> peersReply;
+    private final ActorRef<Treasury.Peers> peersReply;
     private final Map<Holder, List<Report>> collected = new LinkedHashMap<>();
-    private Map<BrokerId, ActorRef<Supply.Command>> asked = Map.of();
+    private Map<BrokerId, ActorRef<Treasury.Command>> asked = Map.of();
     private long round;
     private boolean collecting;
 
     /** @param local the supply of the broker that it runs on, which knows where the others are */
-    public static Behavior<Command> create(ActorRef<Supply.Command> local, SupplySettings settings) {
+    public static Behavior<Command> create(ActorRef<Treasury.Command> local, SupplySettings settings) {
         return Behaviors.setup(
                 context -> Behaviors.withTimers(timers -> new Adaptor(context, timers, local, settings)));
     }
@@ -60,7 +60,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     private Adaptor(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
-            ActorRef<Supply.Command> local,
+            ActorRef<Treasury.Command> local,
             SupplySettings settings) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
@@ -68,7 +68,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         this.local = local;
         this.settings = settings;
         this.timers = timers;
-        this.peersReply = context.messageAdapter(Supply.Peers.class, Found::new);
+        this.peersReply = context.messageAdapter(Treasury.Peers.class, Found::new);
         timers.startTimerWithFixedDelay(new RoundDue(), settings.adaptation());
     }
 
@@ -83,7 +83,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     }
 
     private Behavior<Command> onRoundDue() {
-        local.tell(new Supply.WhoIsThere(peersReply));
+        local.tell(new Treasury.WhoIsThere(peersReply));
         return this;
     }
 
@@ -94,7 +94,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         asked = found.peers.refs();
         asked.values()
                 .forEach(peer -> peer.tell(
-                        new Supply.ReportWanted(round, getContext().getSelf().narrow())));
+                        new Treasury.ReportWanted(round, getContext().getSelf().narrow())));
         timers.startSingleTimer(
                 new CollectedLongEnough(round), settings.adaptation().dividedBy(2));
         return this;
@@ -137,9 +137,9 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
                             .put(topic, part));
         });
         orders.forEach((edge, parts) -> {
-            ActorRef<Supply.Command> giver = asked.get(edge.from().broker());
+            ActorRef<Treasury.Command> giver = asked.get(edge.from().broker());
             if (giver != null) {
-                giver.tell(new Supply.Give(edge.from(), edge.to(), parts));
+                giver.tell(new Treasury.Give(edge.from(), edge.to(), parts));
             }
         });
     }

@@ -67,7 +67,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     private final ActorContext<Command> context;
     private final Holder holder;
     private final Gates gates;
-    private final ActorRef<? super Supply.FromLedger> parent;
+    private final ActorRef<? super Treasury.FromLedger> parent;
     private final ArrayDeque<Function<Bookkeeper, List<Effect>>> keptBack = new ArrayDeque<>();
     /** Absent during the replay. */
     private Bookkeeper keeper;
@@ -79,7 +79,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return PersistenceId.ofUniqueId("supply|" + holder.broker() + "|" + holder.incarnation());
     }
 
-    static Behavior<Command> create(Holder holder, Gates gates, ActorRef<? super Supply.FromLedger> parent) {
+    static Behavior<Command> create(Holder holder, Gates gates, ActorRef<? super Treasury.FromLedger> parent) {
         return Behaviors.setup(
                 context -> Behaviors.withTimers(timers -> new SupplyLedger(context, timers, holder, gates, parent)));
     }
@@ -89,7 +89,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             TimerScheduler<Command> timers,
             Holder holder,
             Gates gates,
-            ActorRef<? super Supply.FromLedger> parent) {
+            ActorRef<? super Treasury.FromLedger> parent) {
         super(journalOf(holder));
         this.context = context;
         // Found by itself it would be that of the timers around this behaviour.
@@ -200,7 +200,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     private void committed(SupplyEvent event) {
         afterCommit.forEach(this::carryOut);
         afterCommit = List.of();
-        parent.tell(new Supply.Committed(event));
+        parent.tell(new Treasury.Committed(event));
         context.getSelf().tell(new GoOn());
     }
 
@@ -214,13 +214,13 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         } else if (effect instanceof Effect.ResetGate e) {
             atTheGates(gates.reset(holder, e.all()));
         } else if (effect instanceof Effect.CloseGate) {
-            parent.tell(new Supply.JournalClosed());
+            parent.tell(new Treasury.JournalClosed());
         } else if (effect instanceof Effect.Send e) {
-            parent.tell(new Supply.Post(e.transfer().id().to().broker(), new Supply.Sent(e.transfer(), holder)));
+            parent.tell(new Treasury.Post(e.transfer().id().to().broker(), new Treasury.Sent(e.transfer(), holder)));
         } else if (effect instanceof Effect.Acknowledge e) {
-            parent.tell(new Supply.Post(e.to().broker(), new Supply.Acknowledged(e.transfer(), e.to())));
+            parent.tell(new Treasury.Post(e.to().broker(), new Treasury.Acknowledged(e.transfer(), e.to())));
         } else if (effect instanceof Effect.MarkDone e) {
-            parent.tell(new Supply.VersionDone(e.topic(), e.version()));
+            parent.tell(new Treasury.VersionDone(e.topic(), e.version()));
         } else {
             throw new IllegalArgumentException("unknown effect " + effect);
         }

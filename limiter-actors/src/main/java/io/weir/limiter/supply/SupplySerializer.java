@@ -36,19 +36,19 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         if (o instanceof Ledger.Snapshot) {
             return SNAPSHOT;
         }
-        if (o instanceof Supply.Sent) {
+        if (o instanceof Treasury.Sent) {
             return SENT;
         }
-        if (o instanceof Supply.Acknowledged) {
+        if (o instanceof Treasury.Acknowledged) {
             return ACKNOWLEDGED;
         }
-        if (o instanceof Supply.Indicators) {
+        if (o instanceof Treasury.Indicators) {
             return INDICATORS;
         }
-        if (o instanceof Supply.Collect) {
+        if (o instanceof Treasury.Collect) {
             return COLLECT;
         }
-        if (o instanceof Supply.Give) {
+        if (o instanceof Treasury.Give) {
             return GIVE;
         }
         if (o instanceof Adaptor.Reported) {
@@ -66,25 +66,25 @@ public final class SupplySerializer extends SerializerWithStringManifest {
             return SupplyCodec.encode(snapshot);
         }
         Writer writer = new Writer();
-        if (o instanceof Supply.Sent sent) {
+        if (o instanceof Treasury.Sent sent) {
             writer.putTransfer(sent.transfer());
             writer.putHolder(sent.sender());
-        } else if (o instanceof Supply.Acknowledged acknowledged) {
+        } else if (o instanceof Treasury.Acknowledged acknowledged) {
             writer.putTransferId(acknowledged.transfer());
             writer.putHolder(acknowledged.to());
-        } else if (o instanceof Supply.Indicators indicators) {
+        } else if (o instanceof Treasury.Indicators indicators) {
             writer.putHolder(indicators.from());
             writer.putAll(indicators.told(), told -> {
                 writer.putTopic(told.topic());
                 writer.putHolding(told.share());
                 writer.putDemand(told.demand());
             });
-        } else if (o instanceof Supply.Collect collect) {
+        } else if (o instanceof Treasury.Collect collect) {
             writer.putTopic(collect.topic());
             writer.putDebt(collect.debt());
             writer.putLong(collect.urgency());
             writer.putHolder(collect.collector());
-        } else if (o instanceof Supply.Give give) {
+        } else if (o instanceof Treasury.Give give) {
             writer.putHolder(give.from());
             writer.putHolder(give.to());
             writer.putMap(give.parts(), writer::putTopic, writer::putShare);
@@ -115,18 +115,18 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         Reader reader = new Reader(bytes);
         Object message =
                 switch (manifest) {
-                    case SENT -> new Supply.Sent(reader.getTransfer(), reader.getHolder());
-                    case ACKNOWLEDGED -> new Supply.Acknowledged(reader.getTransferId(), reader.getHolder());
+                    case SENT -> new Treasury.Sent(reader.getTransfer(), reader.getHolder());
+                    case ACKNOWLEDGED -> new Treasury.Acknowledged(reader.getTransferId(), reader.getHolder());
                     case INDICATORS ->
-                        new Supply.Indicators(
+                        new Treasury.Indicators(
                                 reader.getHolder(),
                                 reader.getList(
                                         () -> new Told(reader.getTopic(), reader.getHolding(), reader.getDemand())));
                     case COLLECT ->
-                        new Supply.Collect(
+                        new Treasury.Collect(
                                 reader.getTopic(), reader.getDebt(), (int) reader.getLong(), reader.getHolder());
                     case GIVE ->
-                        new Supply.Give(
+                        new Treasury.Give(
                                 reader.getHolder(),
                                 reader.getHolder(),
                                 reader.getMap(reader::getTopic, reader::getShare));

@@ -18,12 +18,12 @@ public final class Sweeper {
 
     private Sweeper() {}
 
-    public static Behavior<?> create(ActorRef<Supply.Command> local) {
+    public static Behavior<?> create(ActorRef<Treasury.Command> local) {
         return Behaviors.<Due>withTimers(timers -> {
             timers.startTimerWithFixedDelay(Due.DUE, EVERY);
             return Behaviors.receive(Due.class)
                     .onMessage(Due.class, due -> {
-                        local.tell(new Supply.Sweep());
+                        local.tell(new Treasury.Sweep());
                         return Behaviors.same();
                     })
                     .build();

@@ -230,11 +230,11 @@ class SupplyCodecTest {
     @ParameterizedTest
     @ValueSource(
             classes = {
-                io.weir.limiter.supply.Supply.Sent.class,
-                io.weir.limiter.supply.Supply.Acknowledged.class,
-                io.weir.limiter.supply.Supply.Indicators.class,
-                io.weir.limiter.supply.Supply.Collect.class,
-                io.weir.limiter.supply.Supply.Give.class,
+                io.weir.limiter.supply.Treasury.Sent.class,
+                io.weir.limiter.supply.Treasury.Acknowledged.class,
+                io.weir.limiter.supply.Treasury.Indicators.class,
+                io.weir.limiter.supply.Treasury.Collect.class,
+                io.weir.limiter.supply.Treasury.Give.class,
                 Adaptor.Reported.class
             })
     void shouldGiveBackWhatBrokersTellEachOther(Class<?> type) throws NotSerializableException {

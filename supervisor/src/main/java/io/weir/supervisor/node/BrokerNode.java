@@ -25,9 +25,9 @@ import io.weir.config.SettingsLoader;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Adaptor;
-import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.Sweeper;
+import io.weir.limiter.supply.Treasury;
 import io.weir.topics.ApiSettings;
 import io.weir.topics.BrokerApi;
 import io.weir.topics.ShardEntity;
@@ -49,9 +49,9 @@ import java.util.stream.StreamSupport;
  */
 final class BrokerNode {
     private final ActorSystem<Void> system;
-    private final ActorRef<Supply.Command> supply;
+    private final ActorRef<Treasury.Command> supply;
 
-    private BrokerNode(ActorSystem<Void> system, ActorRef<Supply.Command> supply) {
+    private BrokerNode(ActorSystem<Void> system, ActorRef<Treasury.Command> supply) {
         this.system = system;
         this.supply = supply;
     }
@@ -60,13 +60,13 @@ final class BrokerNode {
             SettingsLoader loaded,
             long incarnation,
             Founding founding,
-            Supply.Equipment supply,
+            Treasury.Equipment supply,
             BrokerTopics topics,
             Consumer<NodeView> views) {
         String id = loaded.settings().broker().id().value();
         Config config = loaded.akka()
                 .withValue("akka.cluster.roles", ConfigValueFactory.fromIterable(Membership.rolesOf(id, incarnation)));
-        CompletableFuture<ActorRef<Supply.Command>> spawned = new CompletableFuture<>();
+        CompletableFuture<ActorRef<Treasury.Command>> spawned = new CompletableFuture<>();
         ActorSystem<Void> system = ActorSystem.create(
                 guardian(incarnation, supply, topics, views, spawned),
                 loaded.settings().cluster().name(),
@@ -85,17 +85,17 @@ final class BrokerNode {
     /** Only wires. */
     private static Behavior<Void> guardian(
             long incarnation,
-            Supply.Equipment with,
+            Treasury.Equipment with,
             BrokerTopics topics,
             Consumer<NodeView> views,
-            CompletableFuture<ActorRef<Supply.Command>> spawned) {
+            CompletableFuture<ActorRef<Treasury.Command>> spawned) {
         return Behaviors.<ClusterDomainEvent>setup(context -> {
-                    ActorRef<Supply.Command> supply = context.spawn(Supply.create(with), Supply.NAME);
+                    ActorRef<Treasury.Command> supply = context.spawn(Treasury.create(with), Treasury.NAME);
                     spawned.complete(supply);
                     context.spawn(
                             Membership.create(
                                     incarnation,
-                                    views.andThen(view -> supply.tell(new Supply.Members(addresses(view))))),
+                                    views.andThen(view -> supply.tell(new Treasury.Members(addresses(view))))),
                             "membership");
                     ClusterSingleton singletons = ClusterSingleton.get(context.getSystem());
                     singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
@@ -113,9 +113,9 @@ final class BrokerNode {
     private static ActorRef<TopicDesk.Command> startTopics(
             ActorContext<?> context,
             ClusterSharding sharding,
-            Supply.Equipment with,
+            Treasury.Equipment with,
             BrokerTopics topics,
-            ActorRef<Supply.Command> supply) {
+            ActorRef<Treasury.Command> supply) {
         BrokerId here = with.me().broker();
         sharding.init(
                 Entity.of(ShardEntity.KEY, entity -> ShardEntity.create(entity.getEntityId(), here, topics.path()))
@@ -139,7 +139,7 @@ final class BrokerNode {
                         with.storeExecutor(),
                         with::me,
                         () -> {
-                            supply.tell(new Supply.LookNow());
+                            supply.tell(new Treasury.LookNow());
                             desk.tell(new TopicDesk.LookNow());
                         })));
         return desk;

@@ -4,7 +4,7 @@ import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
-import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
@@ -125,7 +125,7 @@ public final class BrokerProcess implements AutoCloseable {
             return;
         }
         refuseAStoreThatForgot(incarnation);
-        Supply.Equipment equipment;
+        Treasury.Equipment equipment;
         try {
             equipment = supply.begin(incarnation);
         } catch (StoreException e) {
@@ -177,7 +177,7 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    private BrokerNode startNode(long incarnation, Supply.Equipment equipment, boolean first) {
+    private BrokerNode startNode(long incarnation, Treasury.Equipment equipment, boolean first) {
         try {
             return BrokerNode.start(
                     loaded,

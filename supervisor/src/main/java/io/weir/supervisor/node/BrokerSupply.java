@@ -7,9 +7,9 @@ import io.weir.config.WeirSettings;
 import io.weir.limiter.supply.AdmissionHistory;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.LeaseKeeper;
-import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyCounters;
 import io.weir.limiter.supply.SupplyStore;
+import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Lease;
 import io.weir.supervisor.store.StoreException;
@@ -130,7 +130,7 @@ final class BrokerSupply implements AutoCloseable {
     }
 
     /** What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}. */
-    Supply.Equipment begin(long incarnation) {
+    Treasury.Equipment begin(long incarnation) {
         if (lease.closed()) {
             confirmFormerStopped();
             beginTenure(incarnation);
@@ -138,7 +138,7 @@ final class BrokerSupply implements AutoCloseable {
             LOG.info("{} goes on with what {} holds", settings.broker().id(), holder);
         }
         Holder me = holder;
-        return new Supply.Equipment(
+        return new Treasury.Equipment(
                 settings.supply(),
                 me,
                 gates,

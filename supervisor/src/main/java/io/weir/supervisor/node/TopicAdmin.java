@@ -8,8 +8,8 @@ import akka.japi.function.Function;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyStore;
+import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
     private final ActorSystem<?> system;
-    private final ActorRef<Supply.Command> supply;
+    private final ActorRef<Treasury.Command> supply;
     private final SupplyStore store;
     private final TopicRows rows;
     private final Executor storeThreads;
@@ -42,7 +42,7 @@ final class TopicAdmin {
 
     TopicAdmin(
             ActorSystem<?> system,
-            ActorRef<Supply.Command> supply,
+            ActorRef<Treasury.Command> supply,
             SupplyStore store,
             TopicRows rows,
             Executor storeThreads,
@@ -163,16 +163,16 @@ final class TopicAdmin {
         }
     }
 
-    private CompletionStage<List<Supply.Part>> parts(TopicName name) {
-        CompletionStage<Supply.Peers> peers =
-                AskPattern.ask(supply, Supply.WhoIsThere::new, timeout, system.scheduler());
+    private CompletionStage<List<Treasury.Part>> parts(TopicName name) {
+        CompletionStage<Treasury.Peers> peers =
+                AskPattern.ask(supply, Treasury.WhoIsThere::new, timeout, system.scheduler());
         return peers.thenCompose(found -> {
-            List<CompletableFuture<Supply.Part>> asked = new ArrayList<>();
+            List<CompletableFuture<Treasury.Part>> asked = new ArrayList<>();
             found.refs()
                     .values()
                     .forEach(peer -> asked.add(AskPattern.ask(
                                     peer,
-                                    (ActorRef<Supply.Part> replyTo) -> new Supply.Describe(name, replyTo),
+                                    (ActorRef<Treasury.Part> replyTo) -> new Treasury.Describe(name, replyTo),
                                     Duration.ofSeconds(1),
                                     system.scheduler())
                             .exceptionally(silent -> null)
@@ -181,17 +181,22 @@ final class TopicAdmin {
                     .thenApply(all -> asked.stream()
                             .map(CompletableFuture::join)
                             .filter(part -> part != null)
-                            .sorted(Comparator.comparing(Supply.Part::broker))
+                            .sorted(Comparator.comparing(Treasury.Part::broker))
                             .toList());
         });
     }
 
-    private static TopicDescription describe(TopicDefinition definition, Set<TopicName> done, List<Supply.Part> parts) {
+    private static TopicDescription describe(
+            TopicDefinition definition, Set<TopicName> done, List<Treasury.Part> parts) {
         double micros = Limit.MICROS;
-        long strandedRate =
-                parts.stream().mapToLong(Supply.Part::strandedRateMicros).max().orElse(0);
-        long strandedBurst =
-                parts.stream().mapToLong(Supply.Part::strandedBurstMicros).max().orElse(0);
+        long strandedRate = parts.stream()
+                .mapToLong(Treasury.Part::strandedRateMicros)
+                .max()
+                .orElse(0);
+        long strandedBurst = parts.stream()
+                .mapToLong(Treasury.Part::strandedBurstMicros)
+                .max()
+                .orElse(0);
         LimitSettings limit = definition.limit();
         Delivery delivery = definition.delivery();
         return new TopicDescription(
@@ -212,12 +217,12 @@ final class TopicAdmin {
                 definition.channels().keySet().stream()
                         .map(channel -> channel(definition, channel, done))
                         .toList(),
-                sum(parts.stream().map(Supply.Part::rate)),
-                sum(parts.stream().map(Supply.Part::burst)),
+                sum(parts.stream().map(Treasury.Part::rate)),
+                sum(parts.stream().map(Treasury.Part::burst)),
                 parts.stream().map(TopicDescription.BrokerShare::of).toList(),
                 new TopicDescription.Amount(
-                        sum(parts.stream().map(Supply.Part::inFlightRate)),
-                        sum(parts.stream().map(Supply.Part::inFlightBurst))),
+                        sum(parts.stream().map(Treasury.Part::inFlightRate)),
+                        sum(parts.stream().map(Treasury.Part::inFlightBurst))),
                 new TopicDescription.Amount(strandedRate / micros, strandedBurst / micros));
     }
 

@@ -2,7 +2,7 @@ package io.weir.supervisor.node;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.weir.config.value.Limit;
-import io.weir.limiter.supply.Supply;
+import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import java.util.List;
 
@@ -60,7 +60,7 @@ public record TopicDescription(
             long leaseRemainingMs,
             String state,
             double keptRate) {
-        static BrokerShare of(Supply.Part part) {
+        static BrokerShare of(Treasury.Part part) {
             return new BrokerShare(
                     part.broker(),
                     part.rate(),

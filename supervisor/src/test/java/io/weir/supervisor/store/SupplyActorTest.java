@@ -14,8 +14,8 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.Journals;
-import io.weir.limiter.supply.Supply;
 import io.weir.limiter.supply.SupplyCounters;
+import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
@@ -59,7 +59,7 @@ class SupplyActorTest {
         final SupplyCounters counters = new SupplyCounters();
         final AtomicBoolean fenced = new AtomicBoolean();
         final AtomicBoolean gatesStand = new AtomicBoolean();
-        final ActorSystem<Supply.Command> system;
+        final ActorSystem<Treasury.Command> system;
         final Gates gates;
         private final AtomicBoolean ended = new AtomicBoolean();
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
@@ -86,7 +86,7 @@ class SupplyActorTest {
             });
             writer.start();
             system = ActorSystem.create(
-                    Supply.create(new Supply.Equipment(
+                    Treasury.create(new Treasury.Equipment(
                             loaded.settings().supply(),
                             ME,
                             gates,
@@ -101,10 +101,10 @@ class SupplyActorTest {
                     loaded.akka());
         }
 
-        Supply.Part part() {
-            CompletionStage<Supply.Part> asked = AskPattern.ask(
+        Treasury.Part part() {
+            CompletionStage<Treasury.Part> asked = AskPattern.ask(
                     system,
-                    (ActorRef<Supply.Part> replyTo) -> new Supply.Describe(TOPIC, replyTo),
+                    (ActorRef<Treasury.Part> replyTo) -> new Treasury.Describe(TOPIC, replyTo),
                     Duration.ofSeconds(20),
                     system.scheduler());
             return asked.toCompletableFuture().join();
@@ -117,7 +117,7 @@ class SupplyActorTest {
         /** From the peer, one message a second and a burst of one each. */
         void receive(long sequence) {
             Holding one = Holding.of(new Share(Limit.MICROS, Limit.MICROS), 0);
-            system.tell(new Supply.Sent(
+            system.tell(new Treasury.Sent(
                     new Transfer(new Transfer.Id(PEER, ME, sequence), Map.of(TOPIC, one.full())), PEER));
         }
 
@@ -157,7 +157,7 @@ class SupplyActorTest {
             Await.until(
                     "it is minted and marked done",
                     () -> stage.tables.limits(TOPIC).get(0).done());
-            Supply.Part part = stage.part();
+            Treasury.Part part = stage.part();
             assertThat(part.rate()).isEqualTo(1_000);
             assertThat(part.level()).as("a name's first version starts full").isEqualTo(100);
             assertThat(stage.gates

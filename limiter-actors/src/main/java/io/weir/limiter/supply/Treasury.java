@@ -66,9 +66,9 @@ import java.util.function.Supplier;
  *
  * Who is alive is what the leases' rows say; membership only tells where to write to.
  */
-public final class Supply extends AbstractBehavior<Supply.Command> {
+public final class Treasury extends AbstractBehavior<Treasury.Command> {
     /** The name under which every broker's guardian spawns it, so that the others find it. */
-    public static final String NAME = "supply";
+    public static final String NAME = "treasury";
 
     private static final Duration LEDGER_PAUSE = Duration.ofMillis(300);
     /** A debt is asked for this often before the others give twice as much. */
@@ -224,13 +224,13 @@ public final class Supply extends AbstractBehavior<Supply.Command> {
     private boolean toldLookFailed;
 
     public static Behavior<Command> create(Equipment with) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new Supply(context, timers, with)));
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new Treasury(context, timers, with)));
     }
 
-    private Supply(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
+    private Treasury(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
-        context.setLoggerName(Supply.class);
+        context.setLoggerName(Treasury.class);
         this.with = with;
         this.me = with.me;
         this.timers = timers;
