@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Timeout;
 /** As {@link AllocationTest}, on both ends of a link. */
 @Timeout(120)
 class FederationAllocationTest {
+    private static final int BATCHES = 4;
+
     private Path root;
     private MediaDriverProcess driver;
 
@@ -36,7 +38,7 @@ class FederationAllocationTest {
 
     @Test
     void shouldAllocateNothingPerMessageThatIsConsumedElsewhere() throws Exception {
-        measure(false, 100_000);
+        measure(false, 40_000);
     }
 
     @Test
@@ -54,17 +56,24 @@ class FederationAllocationTest {
             try (PipelinedLoad load = new PipelinedLoad(a.broker.address(), b.broker.address(), "orders", 100)) {
                 RunningBroker.await("a knows the consumer at b", () -> a.hasConsumers("orders", "work", 1));
                 load.run(3 * messages);
-                long beforeA = threads.getThreadAllocatedBytes(a.broker.threadId());
-                long beforeB = threads.getThreadAllocatedBytes(b.broker.threadId());
-                load.run(messages);
-                double atA = (threads.getThreadAllocatedBytes(a.broker.threadId()) - beforeA) / (double) messages;
-                double atB = (threads.getThreadAllocatedBytes(b.broker.threadId()) - beforeB) / (double) messages;
+                // What is allocated for each message is allocated in every batch; what grows once, in one of them.
+                double atA = Double.MAX_VALUE;
+                double atB = Double.MAX_VALUE;
+                for (int batch = 0; batch < BATCHES; batch++) {
+                    long beforeA = threads.getThreadAllocatedBytes(a.broker.threadId());
+                    long beforeB = threads.getThreadAllocatedBytes(b.broker.threadId());
+                    load.run(messages);
+                    long afterA = threads.getThreadAllocatedBytes(a.broker.threadId());
+                    long afterB = threads.getThreadAllocatedBytes(b.broker.threadId());
+                    atA = Math.min(atA, (afterA - beforeA) / (double) messages);
+                    atB = Math.min(atB, (afterB - beforeB) / (double) messages);
+                }
                 assertThat(atA).as("bytes per message where it is published").isLessThan(16);
                 assertThat(atB).as("bytes per message where it is consumed").isLessThan(16);
                 long passed = forwarded
                         ? a.stats().forwarded()
                         : a.stats().deliveredToPeers() - b.stats().givenBack();
-                assertThat(passed).isEqualTo(4L * messages);
+                assertThat(passed).isEqualTo((3L + BATCHES) * messages);
             }
         }
     }

@@ -23,8 +23,10 @@ import org.slf4j.LoggerFactory;
  */
 final class BrokerLinks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerLinks.class);
-    /** Equal for processes that share a kernel since it started, and so a file system, unless somebody put them apart. */
+    /** Equal for processes that share a kernel since it started. */
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+    /** Differs between containers on one kernel, which each see a file system of their own. */
+    private static final Path HOSTNAME = Path.of("/proc/sys/kernel/hostname");
 
     private static final int PARTS = 4;
 
@@ -60,7 +62,8 @@ final class BrokerLinks implements AutoCloseable {
 
     private static String hostKey(WeirSettings settings) {
         try {
-            return Files.readString(BOOT_ID).strip();
+            return Files.readString(BOOT_ID).strip() + "/"
+                    + Files.readString(HOSTNAME).strip();
         } catch (IOException e) {
             // Not Linux: brokers that bind to the same address are on the same host.
             return settings.cluster().address().host();

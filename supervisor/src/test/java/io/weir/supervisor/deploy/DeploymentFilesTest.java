@@ -101,7 +101,7 @@ class DeploymentFilesTest {
                 .findFirst()
                 .orElseThrow();
 
-        assertThat(ports.split(" "))
+        assertThat(ports.replace("/udp", "").split(" "))
                 .containsExactlyInAnyOrderElementsOf(Stream.concat(
                                 Stream.of("EXPOSE"),
                                 defaultPorts().values().stream().map(String::valueOf))
@@ -343,7 +343,8 @@ class DeploymentFilesTest {
                 "tcp", reference.getInt("weir.tcp.port"),
                 "http", reference.getInt("weir.http.port"),
                 "cluster", reference.getInt("weir.cluster.port"),
-                "management", reference.getInt("weir.cluster.management-port"));
+                "management", reference.getInt("weir.cluster.management-port"),
+                "link", reference.getInt("weir.aeron.link-port"));
     }
 
     /** A Dockerfile's instructions, continued lines joined, comments left out. */
