@@ -151,19 +151,9 @@ public final class Gates {
     public CompletionStage<Void> reset(Holder of, Map<TopicName, Holding> all) {
         return ask(nowNs -> {
             if (of.equals(holder)) {
-                gates.values().forEach(gate -> {
-                    gate.lending().cancel(nowNs);
-                    gate.gate().reset(Holding.NONE, nowNs);
-                });
+                gates.values().forEach(gate -> gate.gate().reset(Holding.NONE, nowNs));
                 all.forEach((topic, holding) -> gate(topic, nowNs).gate().reset(holding, nowNs));
             }
-            return null;
-        });
-    }
-
-    public CompletionStage<Void> versions(Map<TopicName, Long> versions) {
-        return ask(nowNs -> {
-            versions.forEach((topic, version) -> gate(topic, nowNs).version(version, nowNs));
             return null;
         });
     }

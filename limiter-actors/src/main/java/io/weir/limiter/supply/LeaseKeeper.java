@@ -1,7 +1,6 @@
 package io.weir.limiter.supply;
 
 import akka.actor.typed.Behavior;
-import akka.actor.typed.PostStop;
 import akka.actor.typed.javadsl.AbstractBehavior;
 import akka.actor.typed.javadsl.ActorContext;
 import akka.actor.typed.javadsl.Behaviors;
@@ -110,7 +109,6 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
                 .onMessage(Refused.class, refused -> onRefused())
                 .onMessage(Unknown.class, this::onUnknown)
                 .onMessage(Stop.class, stop -> Behaviors.stopped())
-                .onSignal(PostStop.class, stopped -> this)
                 .build();
     }
 

@@ -6,9 +6,7 @@ import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.algorithm.Gate;
 import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
-import io.weir.limiter.supply.algorithm.Lending;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
@@ -17,12 +15,10 @@ import java.util.function.LongSupplier;
  * path keeps it; which incarnation's supply it holds changes beneath. One thread admits, everybody may read the counters.
  */
 public final class TopicGate {
-    /** Half a second's arrivals weigh a fifth: fast enough to follow demand in a few rounds, slow enough not to follow noise. */
+    /** A quarter of a second's arrivals weigh an eighth: fast enough to follow demand in a few rounds, slow enough not to follow noise. */
     private static final long SLOT_NS = 250_000_000L;
 
     private static final int SLOTS = 8;
-    private static final int LENDING_SLOTS = 16;
-    private static final long LENDING_PATIENCE_NS = 100_000_000L;
 
     private final TopicName topic;
     private final DemandWindow window;
@@ -34,8 +30,6 @@ public final class TopicGate {
     private Holder holder;
     private Lease lease;
     private Gate gate;
-    private Lending lending;
-    private long version;
     private long waiting;
     private long lastArrivalNs;
     private boolean listed;
@@ -53,8 +47,6 @@ public final class TopicGate {
         holder = newHolder;
         lease = newLease;
         gate = new Gate(newLease, epsilonPpm, nowNs);
-        lending = new Lending(newHolder, gate, LENDING_SLOTS, LENDING_PATIENCE_NS, nowNs);
-        lending.version(version, nowNs);
     }
 
     public TopicName topic() {
@@ -151,23 +143,6 @@ public final class TopicGate {
 
     Gate gate() {
         return gate;
-    }
-
-    Lending lending() {
-        return lending;
-    }
-
-    long waiting() {
-        return waiting;
-    }
-
-    void version(long newVersion, long nowNs) {
-        version = newVersion;
-        lending.version(newVersion, nowNs);
-    }
-
-    Holding held(long nowNs) {
-        return gate.held(nowNs);
     }
 
     boolean listed() {

@@ -554,12 +554,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         Set<TopicName> newVersions = limits.read(looked.limits.rows());
         if (!newVersions.isEmpty()) {
             changed.addAll(newVersions);
-            Map<TopicName, Long> versions = new HashMap<>();
-            newVersions.forEach(topic -> {
-                edges.remove(topic);
-                versions.put(topic, limits.last(topic).orElseThrow().version());
-            });
-            getContext().pipeToSelf(with.gates.versions(versions), (done, failure) -> new Done("versions", failure));
+            newVersions.forEach(edges::remove);
         }
         finishVersions();
         ActorRef<Command> self = getContext().getSelf();

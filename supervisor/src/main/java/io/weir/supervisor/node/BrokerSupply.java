@@ -48,7 +48,6 @@ final class BrokerSupply implements AutoCloseable {
     private final WeirSettings settings;
     private final ActorSystem<Void> local;
     private final DataDirectory directory;
-    private final SupplyStore leases;
     private final SupplyTables leaseTables;
     private final SupplyTables tables;
     private final ExecutorService leaseThread = Executors.newSingleThreadExecutor(daemon("weir-lease"));
@@ -76,7 +75,6 @@ final class BrokerSupply implements AutoCloseable {
         Duration lengthOfLease = settings.supply().lease();
         // Below the time between two renewals, so that a store that hangs costs one renewal and not the lease.
         leaseTables = new SupplyTables(settings.store(), lengthOfLease.dividedBy(5));
-        leases = leaseTables;
         tables = new SupplyTables(settings.store(), settings.store().statementTimeout());
         holder = new Holder(settings.broker().id(), 0);
         lease.close();
@@ -177,7 +175,7 @@ final class BrokerSupply implements AutoCloseable {
         lease = nextLease;
         keeper = local.systemActorOf(
                 LeaseKeeper.create(
-                        leases,
+                        leaseTables,
                         leaseThread,
                         next,
                         nextLease,
