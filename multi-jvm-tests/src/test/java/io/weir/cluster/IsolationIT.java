@@ -71,6 +71,8 @@ class IsolationIT {
             throws IOException, SQLException {
         TopicClient topics = cluster.topics("b1");
         watch.create(topics, TOPIC.value(), RATE, BURST, "gossip", 0.5);
+        // Two each: while the only publisher reads its answer nobody waits, and a small bucket spills.
+        BROKERS.forEach(broker -> cluster.publish(broker, TOPIC.value(), 1_500));
         BROKERS.forEach(broker -> cluster.publish(broker, TOPIC.value(), 1_500));
         awaitTopic(
                 topics,
@@ -108,7 +110,7 @@ class IsolationIT {
                 .as("the isolated broker goes on, from its kept account")
                 .isNotEmpty()
                 .allMatch(each -> each.kept() && each.incarnation() == isolated.incarnation());
-        assertThat((double) alone.size()).isGreaterThan(0.95 * kept * 8);
+        assertThat((double) alone.size()).isGreaterThan(0.9 * kept * 8);
         assertThat(watch.admissions().used(TOPIC, Limit.of(RATE, BURST), fromNs, toNs))
                 .isEmpty();
         assertThat(cluster.status("b3")).as("who is cut off does not answer").isEmpty();
