@@ -4,6 +4,7 @@ import akka.actor.typed.ActorRef;
 import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -42,7 +43,6 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     private final String topic;
     private final int contextLength;
     private final int messages;
-    private final boolean batch;
     private final Load load;
     private final LongSupplier clock;
     private final ActorRef<PublishOutcome> replyTo;
@@ -52,13 +52,15 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     private long arrivedNs;
     private boolean waits;
 
-    /** @param in topic, context, and the body, or each body of a batch after its length */
+    /**
+     * @param in topic, context, and the body, or each body of a batch after its length
+     * @param messages of a batch; 0 for one message
+     */
     ApiPublication(
             String topic,
             ByteBuffer in,
             int contextLength,
             int messages,
-            boolean batch,
             Load load,
             LongSupplier clock,
             ActorRef<PublishOutcome> replyTo) {
@@ -66,7 +68,6 @@ final class ApiPublication implements MessagePath.Work, Publisher {
         this.in = in;
         this.contextLength = contextLength;
         this.messages = messages;
-        this.batch = batch;
         this.load = load;
         this.clock = clock;
         this.replyTo = replyTo;
@@ -80,12 +81,13 @@ final class ApiPublication implements MessagePath.Work, Publisher {
         arrivedNs = nowNs;
         int contextAt = topic.length();
         int bodyAt = contextAt + contextLength;
-        if (batch) {
-            port.publishBatch(this, 0, given, 0, topic.length(), contextAt, contextLength, bodyAt, messages, nowNs);
-        } else {
-            int bodyLength = given.capacity() - bodyAt;
-            port.publish(this, 0, given, 0, topic.length(), contextAt, contextLength, bodyAt, bodyLength, 0, nowNs);
-        }
+        int bodyLength = given.capacity() - bodyAt;
+        PublishRequest request = new PublishRequest()
+                .begin(this, 0, given, nowNs)
+                .topic(0, topic.length())
+                .context(contextAt, contextLength)
+                .batch(bodyAt, bodyLength, messages);
+        port.publish(request, nowNs);
         waits = true;
     }
 

@@ -103,7 +103,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
             return this;
         }
         ByteBuffer in = begin(publish.topic(), context, publish.body().length).put(publish.body());
-        send(in, publish.topic(), context.length, 1, false, publish.replyTo());
+        send(in, publish.topic(), context.length, 0, publish.replyTo());
         return this;
     }
 
@@ -120,7 +120,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
         int bytes = publish.bodies().stream().mapToInt(body -> 4 + body.length).sum();
         ByteBuffer in = begin(publish.topic(), context, bytes);
         publish.bodies().forEach(body -> in.putInt(body.length).put(body));
-        send(in, publish.topic(), context.length, publish.bodies().size(), true, publish.replyTo());
+        send(in, publish.topic(), context.length, publish.bodies().size(), publish.replyTo());
         return this;
     }
 
@@ -131,19 +131,12 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
                 .put(context);
     }
 
-    private void send(
-            ByteBuffer in,
-            String topic,
-            int contextLength,
-            int messages,
-            boolean batch,
-            ActorRef<PublishOutcome> replyTo) {
+    private void send(ByteBuffer in, String topic, int contextLength, int messages, ActorRef<PublishOutcome> replyTo) {
         if (!load.begin(in.capacity(), settings)) {
             replyTo.tell(new PublishOutcome.Failed(BUSY + "too many publications wait for their outcome"));
             return;
         }
-        ApiPublication publication =
-                new ApiPublication(topic, in, contextLength, messages, batch, load, clock, replyTo);
+        ApiPublication publication = new ApiPublication(topic, in, contextLength, messages, load, clock, replyTo);
         if (!path.offer(publication)) {
             load.taken(in.capacity());
             load.ended();

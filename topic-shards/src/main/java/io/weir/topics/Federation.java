@@ -3,7 +3,7 @@ package io.weir.topics;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
-import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.link.LinkEvents;
 import io.weir.transport.link.Links;
 import io.weir.transport.link.Peer;
@@ -81,7 +81,7 @@ public final class Federation implements Duty, LinkEvents {
 
     /** Before the loop starts; answers the way in that knows homes. */
     MessagePort join(Shards newShards, int newMaxMessageBytes) {
-        int longest = FederationFrames.LONG_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
+        int longest = FederationFrames.PUBLISH_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
         if (longest > maxBodyBytes) {
             throw new IllegalArgumentException("a message of " + newMaxMessageBytes + " bytes needs up to " + longest
                     + " on a link, whose longest body is " + maxBodyBytes);
@@ -96,27 +96,11 @@ public final class Federation implements Duty, LinkEvents {
      * On the message path's thread: sends a publication to its home, whose outcome the publisher is told as if it were this broker's. When the
      * link breaks before, it is told as failed, though it may have been published.
      *
-     * @param in holds the topic's name and the body, during the call
-     * @param messages 0 for one message; else the body is a batch of so many, each after its length
      * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher is not told then
      */
-    public boolean forward(
-            BrokerId home,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            int messages,
-            long deferNs,
-            Publisher publisher,
-            long ticket,
-            long atNs) {
+    boolean forward(BrokerId home, PublishRequest request, long atNs) {
         PeerEnd peer = peersById.get(home);
-        return peer != null
-                && FederationFrames.LONG_HEADER_BYTES + topicLength + bodyLength <= maxBodyBytes
-                && peer.forward(
-                        in, topicAt, topicLength, bodyAt, bodyLength, messages, deferNs, publisher, ticket, atNs);
+        return peer != null && FederationFrames.publishBytes(request) <= maxBodyBytes && peer.forward(request, atNs);
     }
 
     /** From any thread. */

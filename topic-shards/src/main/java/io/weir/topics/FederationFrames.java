@@ -1,6 +1,7 @@
 package io.weir.topics;
 
 import io.weir.topics.algorithm.LongRing;
+import io.weir.transport.gateway.PublishRequest;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -30,8 +31,9 @@ import org.agrona.MutableDirectBuffer;
  *              +---------+------+-------------------------+---------------+----------------------+--------------------
  * ENDED        | version | 6    | 0                       | subscription  |
  *              +---------+------+--------------+----------+---------------+----------------------+-------------+------
- * PUBLISH      | version | 7    | length of    | 0        | messages      | ticket (i64)         | defer in ns | topic,
- *              |         |      | topic (u8)   |          | (i32)         |                      |             | body
+ * PUBLISH      | version | 7    | length of    | 0        | messages      | ticket (i64)         | defer in ns | length of context
+ *              |         |      | topic (u8)   |          | (i32)         |                      |             | (u16), topic,
+ *              |         |      |              |          |               |                      |             | context, body
  *              +---------+------+--------------+----------+---------------+----------------------+-------------+------
  * OUTCOME      | version | 8    | what (u8)    | 0        | 0             | ticket (i64)         | retry after | reason
  *              |         |      |              |          |               |                      | in ns       | (ASCII)
@@ -61,6 +63,7 @@ final class FederationFrames {
     static final int NOTICE_BYTES = 8;
     static final int HEADER_BYTES = 16;
     static final int LONG_HEADER_BYTES = 24;
+    static final int PUBLISH_HEADER_BYTES = LONG_HEADER_BYTES + Short.BYTES;
     static final int MAX_NAME = 64;
     /** An acknowledgement of so many still fits one datagram. */
     static final int MAX_IDS = 128;
@@ -91,7 +94,8 @@ final class FederationFrames {
                     case UNSUBSCRIBE, ENDED -> NOTICE_BYTES;
                     case SUBSCRIBE, ACKNOWLEDGE, DELIVER -> HEADER_BYTES;
                     case DELIVER_WITH_CONTEXT -> HEADER_BYTES + Short.BYTES;
-                    case GIVE_BACK, PUBLISH, OUTCOME -> LONG_HEADER_BYTES;
+                    case GIVE_BACK, OUTCOME -> LONG_HEADER_BYTES;
+                    case PUBLISH -> PUBLISH_HEADER_BYTES;
                     default -> Integer.MAX_VALUE;
                 };
         return length < least ? 0 : type;
@@ -208,23 +212,25 @@ final class FederationFrames {
         out.putBytes(next, body, bodyAt - contextLength, contextLength + bodyLength);
     }
 
-    static void publish(
-            MutableDirectBuffer out,
-            int at,
-            long ticket,
-            int messages,
-            long deferNs,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength) {
-        header(out, at, PUBLISH, 0, messages);
-        out.putByte(at + SHORT, (byte) topicLength);
+    static int publishBytes(PublishRequest request) {
+        return PUBLISH_HEADER_BYTES + request.topicLength() + request.contextLength() + request.bodyLength();
+    }
+
+    static void publish(MutableDirectBuffer out, int at, long ticket, PublishRequest request) {
+        header(out, at, PUBLISH, request.topicLength(), request.messages());
         out.putLong(at + LONG, ticket, ORDER);
-        out.putLong(at + SECOND_LONG, deferNs, ORDER);
-        out.putBytes(at + LONG_HEADER_BYTES, in, topicAt, topicLength);
-        out.putBytes(at + LONG_HEADER_BYTES + topicLength, in, bodyAt, bodyLength);
+        out.putLong(at + SECOND_LONG, request.deferNs(), ORDER);
+        out.putShort(at + LONG_HEADER_BYTES, (short) request.contextLength(), ORDER);
+        int next = at + PUBLISH_HEADER_BYTES;
+        out.putBytes(next, request.in(), request.topicAt(), request.topicLength());
+        next += request.topicLength();
+        out.putBytes(next, request.in(), request.contextAt(), request.contextLength());
+        next += request.contextLength();
+        out.putBytes(next, request.in(), request.bodyAt(), request.bodyLength());
+    }
+
+    static int publishedContextLength(DirectBuffer in, int at) {
+        return in.getShort(at + LONG_HEADER_BYTES, ORDER) & 0xffff;
     }
 
     static int outcome(MutableDirectBuffer out, int what, long ticket, long retryAfterNs, String reason) {

@@ -2,10 +2,9 @@ package io.weir.topics;
 
 import io.weir.config.value.BrokerId;
 import io.weir.transport.gateway.MessagePort;
-import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
-import java.nio.ByteBuffer;
 
 /**
  * The way in of a broker that has links: what is published goes to its publisher's home. If the home is this broker, or cannot be
@@ -24,110 +23,11 @@ final class HomePort implements MessagePort {
     }
 
     @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long nowNs) {
-        BrokerId home = homes.homeOf(in, topicAt, topicLength, publisher);
-        if (home == null
-                || !federation.forward(
-                        home, in, topicAt, topicLength, bodyAt, bodyLength, 0, deferNs, publisher, ticket, nowNs)) {
-            shards.publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, nowNs);
+    public void publish(PublishRequest request, long nowNs) {
+        BrokerId home = homes.homeOf(request.in(), request.topicAt(), request.topicLength(), request.publisher());
+        if (home == null || !federation.forward(home, request, nowNs)) {
+            shards.publish(request, nowNs);
         }
-    }
-
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int firstAt,
-            int messages,
-            long nowNs) {
-        BrokerId home = homes.homeOf(in, topicAt, topicLength, publisher);
-        if (home == null
-                || !federation.forward(
-                        home,
-                        in,
-                        topicAt,
-                        topicLength,
-                        firstAt,
-                        batchBytes(in, firstAt, messages),
-                        messages,
-                        0,
-                        publisher,
-                        ticket,
-                        nowNs)) {
-            shards.publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, nowNs);
-        }
-    }
-
-    /** What has a context is published here, wherever its home: a forwarded publication carries none. */
-    @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long nowNs) {
-        if (contextLength == 0) {
-            publish(publisher, ticket, in, topicAt, topicLength, bodyAt, bodyLength, deferNs, nowNs);
-        } else {
-            shards.publish(
-                    publisher,
-                    ticket,
-                    in,
-                    topicAt,
-                    topicLength,
-                    contextAt,
-                    contextLength,
-                    bodyAt,
-                    bodyLength,
-                    deferNs,
-                    nowNs);
-        }
-    }
-
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int firstAt,
-            int messages,
-            long nowNs) {
-        if (contextLength == 0) {
-            publishBatch(publisher, ticket, in, topicAt, topicLength, firstAt, messages, nowNs);
-        } else {
-            shards.publishBatch(
-                    publisher, ticket, in, topicAt, topicLength, contextAt, contextLength, firstAt, messages, nowNs);
-        }
-    }
-
-    private static int batchBytes(ByteBuffer in, int firstAt, int messages) {
-        int at = firstAt;
-        for (int i = 0; i < messages; i++) {
-            at += Integer.BYTES + in.getInt(at);
-        }
-        return at - firstAt;
     }
 
     @Override

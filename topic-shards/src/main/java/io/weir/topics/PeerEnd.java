@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.LongRing;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.link.BodyWriter;
 import io.weir.transport.link.Links;
@@ -44,7 +45,8 @@ final class PeerEnd implements Publisher {
     private final Forwards forwards = new Forwards();
     private final UnsafeBuffer small = new UnsafeBuffer(new byte[FederationFrames.MAX_SMALL_BYTES]);
     private final Delivery delivery = new Delivery();
-    private final ForwardedPublication publication = new ForwardedPublication();
+    private final Forwarded forwarded = new Forwarded();
+    private final PublishRequest received = new PublishRequest();
     private int unanswered;
     /** The link refused something in this turn. */
     private boolean full;
@@ -129,35 +131,19 @@ final class PeerEnd implements Publisher {
         return taken;
     }
 
-    /** One message, or a batch of {@code messages}; false if it was not sent. */
-    boolean forward(
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            int messages,
-            long deferNs,
-            Publisher publisher,
-            long ticket,
-            long nowNs) {
+    /** False if it was not sent. */
+    boolean forward(PublishRequest request, long nowNs) {
         if (full || lost) {
             return false;
         }
-        long name = forwards.add(publisher, ticket, federation.nextForward());
+        long name = forwards.add(request.publisher(), request.ticket(), federation.nextForward());
         if (name == Forwards.FULL) {
             return false;
         }
-        publication.ticket = name;
-        publication.in = in;
-        publication.topicAt = topicAt;
-        publication.topicLength = topicLength;
-        publication.bodyAt = bodyAt;
-        publication.bodyLength = bodyLength;
-        publication.messages = messages;
-        publication.deferNs = deferNs;
-        int length = FederationFrames.LONG_HEADER_BYTES + topicLength + bodyLength;
-        if (!sent(links.offer(peer.id(), length, publication, nowNs, nowNs))) {
+        forwarded.name = name;
+        forwarded.request = request;
+        int length = FederationFrames.publishBytes(request);
+        if (!sent(links.offer(peer.id(), length, forwarded, request.arrivalNs(), nowNs))) {
             forwards.remove(name);
             return false;
         }
@@ -256,7 +242,7 @@ final class PeerEnd implements Publisher {
             case FederationFrames.DELIVER_WITH_CONTEXT ->
                 onDeliver(in, at, length, Short.BYTES, FederationFrames.contextLength(in, at), arrivalNs, nowNs);
             case FederationFrames.ENDED -> onEnded(in, at, nowNs);
-            case FederationFrames.PUBLISH -> onPublish(in, at, length, nowNs);
+            case FederationFrames.PUBLISH -> onPublish(in, at, length, arrivalNs, nowNs);
             case FederationFrames.OUTCOME -> onOutcome(in, at, length);
             default -> false;
         };
@@ -343,7 +329,7 @@ final class PeerEnd implements Publisher {
             noticeLater(FederationFrames.UNSUBSCRIBE, subscription);
             return true;
         }
-        if (bodyLength < 0 || bodyLength > maxMessageBytes || inlet.overrun()) {
+        if (bodyLength < 0 || bodyLength > maxMessageBytes - contextLength || inlet.overrun()) {
             return false;
         }
         FederationCounters.count(counters.receivedFromPeers);
@@ -368,35 +354,38 @@ final class PeerEnd implements Publisher {
         return true;
     }
 
-    private boolean onPublish(DirectBuffer in, int at, int length, long nowNs) {
+    private boolean onPublish(DirectBuffer in, int at, int length, long arrivalNs, long nowNs) {
         int topicLength = FederationFrames.topicLength(in, at);
-        int topicAt = at + FederationFrames.LONG_HEADER_BYTES;
-        int bodyAt = topicAt + topicLength;
-        int bodyLength = length - FederationFrames.LONG_HEADER_BYTES - topicLength;
+        int contextLength = FederationFrames.publishedContextLength(in, at);
+        int topicAt = at + FederationFrames.PUBLISH_HEADER_BYTES;
+        int contextAt = topicAt + topicLength;
+        int bodyAt = contextAt + contextLength;
+        int bodyLength = at + length - bodyAt;
         int messages = FederationFrames.messages(in, at);
         long deferNs = FederationFrames.delayNs(in, at);
+        int longest = maxMessageBytes - contextLength;
         boolean sound = bodyLength >= 0
                 && FederationFrames.isName(in, topicAt, topicLength)
                 && deferNs >= 0
                 && deferNs <= Federation.MOST_DELAY_NS
                 && unanswered < Forwards.MOST
                 && (messages == 0
-                        ? bodyLength <= maxMessageBytes
-                        : messages > 0 && FederationFrames.isBatch(in, bodyAt, bodyLength, messages, maxMessageBytes));
+                        ? bodyLength <= longest
+                        : messages > 0 && FederationFrames.isBatch(in, bodyAt, bodyLength, messages, longest));
         if (!sound) {
             return false;
         }
         unanswered++;
         FederationCounters.count(counters.publishedForPeers);
-        long ticket = FederationFrames.id(in, at);
-        ByteBuffer bytes = federation.bytesOf(in);
         int shift = in.wrapAdjustment();
-        if (messages == 0) {
-            shards.publish(
-                    this, ticket, bytes, topicAt + shift, topicLength, bodyAt + shift, bodyLength, deferNs, nowNs);
-        } else {
-            shards.publishBatch(this, ticket, bytes, topicAt + shift, topicLength, bodyAt + shift, messages, nowNs);
-        }
+        // The link read its clock after the loop did.
+        long cameNs = arrivalNs - nowNs < 0 ? arrivalNs : nowNs;
+        received.begin(this, FederationFrames.id(in, at), federation.bytesOf(in), cameNs)
+                .topic(topicAt + shift, topicLength)
+                .context(contextAt + shift, contextLength)
+                .batch(bodyAt + shift, bodyLength, messages)
+                .deferNs(deferNs);
+        shards.publish(received, nowNs);
         return true;
     }
 
@@ -467,19 +456,13 @@ final class PeerEnd implements Publisher {
     }
 
     /** The same for a publication on its way home. */
-    private static final class ForwardedPublication implements BodyWriter {
-        private long ticket;
-        private ByteBuffer in;
-        private int topicAt;
-        private int topicLength;
-        private int bodyAt;
-        private int bodyLength;
-        private int messages;
-        private long deferNs;
+    private static final class Forwarded implements BodyWriter {
+        private long name;
+        private PublishRequest request;
 
         @Override
         public void write(MutableDirectBuffer out, int at) {
-            FederationFrames.publish(out, at, ticket, messages, deferNs, in, topicAt, topicLength, bodyAt, bodyLength);
+            FederationFrames.publish(out, at, name, request);
         }
     }
 }

@@ -6,6 +6,7 @@ import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.transport.gateway.MessagePort;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
@@ -76,178 +77,61 @@ final class Shards implements MessagePort {
     }
 
     @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long atNs) {
-        publishAll(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, atNs, atNs);
-    }
-
-    @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long arrivalNs,
-            long atNs) {
-        publishAll(publisher, ticket, in, topicAt, topicLength, 0, 0, bodyAt, bodyLength, deferNs, arrivalNs, atNs);
-    }
-
-    @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long atNs) {
-        publishAll(
-                publisher,
-                ticket,
-                in,
-                topicAt,
-                topicLength,
-                contextAt,
-                contextLength,
-                bodyAt,
-                bodyLength,
-                deferNs,
-                atNs,
-                atNs);
-    }
-
-    private void publishAll(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long arrivalNs,
-            long atNs) {
+    public void publish(PublishRequest request, long atNs) {
         nowNs = atNs;
-        TopicShard shard = shard(in, topicAt, topicLength);
+        TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
         if (shard == null) {
-            publisher.failed(ticket, "this broker has no room for another topic");
-            return;
+            request.publisher().failed(request.ticket(), "this broker has no room for another topic");
+        } else if (request.messages() == 0) {
+            publishOne(shard, request);
+        } else {
+            publishBatch(shard, request);
         }
-        int message = store(in, contextAt, contextLength, bodyAt, bodyLength, deferNs);
+    }
+
+    private void publishOne(TopicShard shard, PublishRequest request) {
+        int message = store(request, request.bodyAt(), request.bodyLength());
         if (message == MessageStore.FULL) {
-            publisher.failed(ticket, "this broker's memory for messages is full");
+            refuseAsFull(request);
             return;
         }
-        shard.publish(publisher, ticket, message, arrivalNs, atNs);
+        shard.publish(request.publisher(), request.ticket(), message, request.arrivalNs(), nowNs);
     }
 
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int firstAt,
-            int messages,
-            long atNs) {
-        publishBatchAll(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, atNs, atNs);
-    }
-
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int firstAt,
-            int messages,
-            long arrivalNs,
-            long atNs) {
-        publishBatchAll(publisher, ticket, in, topicAt, topicLength, 0, 0, firstAt, messages, arrivalNs, atNs);
-    }
-
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int firstAt,
-            int messages,
-            long atNs) {
-        publishBatchAll(
-                publisher, ticket, in, topicAt, topicLength, contextAt, contextLength, firstAt, messages, atNs, atNs);
-    }
-
-    private void publishBatchAll(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int contextAt,
-            int contextLength,
-            int firstAt,
-            int messages,
-            long arrivalNs,
-            long atNs) {
-        nowNs = atNs;
-        TopicShard shard = shard(in, topicAt, topicLength);
-        if (shard == null) {
-            publisher.failed(ticket, "this broker has no room for another topic");
-            return;
-        }
-        Publication publication = newPublication(publisher, ticket, atNs, messages);
-        int at = firstAt;
-        for (int i = 0; i < messages; i++) {
-            int length = in.getInt(at);
-            int message = store(in, contextAt, contextLength, at + 4, length, 0);
+    private void publishBatch(TopicShard shard, PublishRequest request) {
+        Publication publication = newPublication(request.publisher(), request.ticket(), nowNs, request.messages());
+        int at = request.bodyAt();
+        for (int i = 0; i < request.messages(); i++) {
+            int length = request.in().getInt(at);
+            int message = store(request, at + Integer.BYTES, length);
             if (message == MessageStore.FULL) {
                 while (publication.left() > 0) {
                     store.release(publication.messages[publication.next++]);
                 }
                 recycle(publication);
-                publisher.failed(ticket, "this broker's memory for messages is full");
+                refuseAsFull(request);
                 return;
             }
             publication.add(message);
-            at += 4 + length;
+            at += Integer.BYTES + length;
         }
-        shard.publish(publication, arrivalNs, atNs);
+        shard.publish(publication, request.arrivalNs(), nowNs);
     }
 
-    private int store(ByteBuffer in, int contextAt, int contextLength, int at, int length, long deferNs) {
+    private static void refuseAsFull(PublishRequest request) {
+        request.publisher().failed(request.ticket(), "this broker's memory for messages is full");
+    }
+
+    private int store(PublishRequest request, int bodyAt, int bodyLength) {
+        long deferNs = request.deferNs();
         long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
         // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
         return store.put(
-                in,
-                contextAt,
-                contextLength,
-                at,
-                length,
+                request.in(),
+                request.contextAt(),
+                request.contextLength(),
+                bodyAt,
+                bodyLength,
                 nowNs + wallOffsetNs,
                 nextId++,
                 deferNs > 0 && dueNs == 0 ? 1 : dueNs);

@@ -57,7 +57,8 @@ class FederationFramesTest {
                 assertThat(FederationFrames.typeOf(frame, 0, length)).isZero();
             }
             boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.DELIVER_WITH_CONTEXT;
-            assertThat(FederationFrames.typeOf(frame, 0, 24)).isEqualTo(ours ? type : 0);
+            assertThat(FederationFrames.typeOf(frame, 0, FederationFrames.PUBLISH_HEADER_BYTES))
+                    .isEqualTo(ours ? type : 0);
             frame.putByte(0, (byte) (FederationFrames.VERSION + 1));
             assertThat(FederationFrames.typeOf(frame, 0, 24)).isZero();
         }

@@ -7,6 +7,7 @@ import io.weir.config.value.TopicName;
 import io.weir.topics.NsqSocket.Frame;
 import io.weir.transport.MediaDriverProcess;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.link.LinkEvents;
@@ -316,8 +317,9 @@ class FederationTest {
         }
     }
 
-    @Test
-    void shouldCarryAMessagesContextAlong() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void shouldCarryAMessagesContextAlong(boolean forwarded) throws Exception {
         LinkedBroker a = broker("a");
         LinkedBroker b = broker("b");
         LinkedBroker.join(a, b);
@@ -329,38 +331,36 @@ class FederationTest {
         CompletableFuture<String> outcome = new CompletableFuture<>();
         ByteBuffer in = ByteBuffer.wrap((TOPIC + "ctxbody").getBytes(StandardCharsets.US_ASCII));
         int topic = TOPIC.length();
+        Publisher publisher = new Publisher() {
+            @Override
+            public void accepted(long ticket) {
+                outcome.complete("accepted");
+            }
+
+            @Override
+            public void throttled(long ticket, long retryAfterNs) {
+                outcome.complete("throttled");
+            }
+
+            @Override
+            public void failed(long ticket, String reason) {
+                outcome.complete(reason);
+            }
+        };
+        a.home = forwarded ? b.id() : null;
         a.broker
                 .path()
                 .offer((port, nowNs) -> port.publish(
-                        new Publisher() {
-                            @Override
-                            public void accepted(long ticket) {
-                                outcome.complete("accepted");
-                            }
-
-                            @Override
-                            public void throttled(long ticket, long retryAfterNs) {
-                                outcome.complete("throttled");
-                            }
-
-                            @Override
-                            public void failed(long ticket, String reason) {
-                                outcome.complete(reason);
-                            }
-                        },
-                        1,
-                        in,
-                        0,
-                        topic,
-                        topic,
-                        3,
-                        topic + 3,
-                        4,
-                        0,
+                        new PublishRequest()
+                                .begin(publisher, 1, in, nowNs)
+                                .topic(0, topic)
+                                .context(topic, 3)
+                                .body(topic + 3, 4),
                         nowNs));
 
         assertThat(outcome.get(20, TimeUnit.SECONDS)).isEqualTo("accepted");
         assertThat(taker.taken.get(20, TimeUnit.SECONDS)).isEqualTo("ctx/body");
+        assertThat(a.stats().forwarded()).isEqualTo(forwarded ? 1 : 0);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
@@ -87,6 +88,7 @@ final class ShardsFixture {
     final Outcomes outcomes = new Outcomes();
     final Shards shards;
     long nowNs = 1_000;
+    private final PublishRequest request = new PublishRequest();
     private long ticket;
 
     ShardsFixture() {
@@ -142,7 +144,11 @@ final class ShardsFixture {
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
         ByteBuffer in =
                 ByteBuffer.allocate(name.length + bytes.length).put(name).put(bytes);
-        shards.publish(outcomes, ++ticket, in, 0, name.length, name.length, bytes.length, deferNs, arrivalNs, wokenNs);
+        request.begin(outcomes, ++ticket, in, arrivalNs)
+                .topic(0, name.length)
+                .body(name.length, bytes.length)
+                .deferNs(deferNs);
+        shards.publish(request, wokenNs);
         return ticket;
     }
 
@@ -153,7 +159,10 @@ final class ShardsFixture {
             byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
             in.putInt(bytes.length).put(bytes);
         }
-        shards.publishBatch(outcomes, ++ticket, in, 0, name.length, name.length, bodies.length, nowNs);
+        request.begin(outcomes, ++ticket, in, nowNs)
+                .topic(0, name.length)
+                .batch(name.length, in.position() - name.length, bodies.length);
+        shards.publish(request, nowNs);
         return ticket;
     }
 

@@ -167,7 +167,7 @@ final class CommandDecoder {
         return bodyLength;
     }
 
-    /** Of an MPUB; {@link #bodyAt} is where the first one's length stands. */
+    /** Of an MPUB, whose body begins at {@link #bodyAt} with the first one's length. */
     int messages() {
         return messages;
     }
@@ -378,6 +378,7 @@ final class CommandDecoder {
             return bad("E_BAD_BODY MPUB body is longer than its messages");
         }
         bodyAt += 4;
+        bodyLength -= 4;
         messages = count;
         return whole;
     }

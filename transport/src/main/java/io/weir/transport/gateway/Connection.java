@@ -187,9 +187,8 @@ final class Connection implements Publisher, Subscriber {
     private void execute(long nowNs) {
         Verb verb = decoder.verb();
         switch (verb) {
-            case PUB -> publish(verb, 0, nowNs);
+            case PUB, MPUB -> publish(verb, 0, nowNs);
             case DPUB -> onDeferredPublish(nowNs);
-            case MPUB -> onBatch(nowNs);
             case FIN -> onFinish(nowNs);
             case RDY -> onReady(nowNs);
             case REQ -> onRequeue(nowNs);
@@ -206,16 +205,16 @@ final class Connection implements Publisher, Subscriber {
 
     private void publish(Verb verb, long deferNs, long nowNs) {
         publishing = verb;
-        port.publish(
-                this,
-                NO_TICKET,
-                in,
-                decoder.parameterAt(0),
-                decoder.parameterLength(0),
-                decoder.bodyAt(),
-                decoder.bodyLength(),
-                deferNs,
-                nowNs);
+        PublishRequest request = loop.request()
+                .begin(this, NO_TICKET, in, nowNs)
+                .topic(decoder.parameterAt(0), decoder.parameterLength(0))
+                .deferNs(deferNs);
+        if (verb == Verb.MPUB) {
+            request.batch(decoder.bodyAt(), decoder.bodyLength(), decoder.messages());
+        } else {
+            request.body(decoder.bodyAt(), decoder.bodyLength());
+        }
+        port.publish(request, nowNs);
     }
 
     private void onDeferredPublish(long nowNs) {
@@ -225,19 +224,6 @@ final class Connection implements Publisher, Subscriber {
             return;
         }
         publish(Verb.DPUB, TimeUnit.MILLISECONDS.toNanos(decoder.number()), nowNs);
-    }
-
-    private void onBatch(long nowNs) {
-        publishing = Verb.MPUB;
-        port.publishBatch(
-                this,
-                NO_TICKET,
-                in,
-                decoder.parameterAt(0),
-                decoder.parameterLength(0),
-                decoder.bodyAt(),
-                decoder.messages(),
-                nowNs);
     }
 
     private void onIdentify() {

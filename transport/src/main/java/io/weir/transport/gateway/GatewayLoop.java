@@ -51,6 +51,7 @@ public final class GatewayLoop implements AutoCloseable {
     private final List<Connection> closing = new ArrayList<>();
     private final List<Connection> dirtyConsumers = new ArrayList<>();
     private final List<Connection> dirtyOthers = new ArrayList<>();
+    private final PublishRequest request = new PublishRequest();
     private List<Connection> resumed = new ArrayList<>();
     private List<Connection> resuming = new ArrayList<>();
     private MessagePort port;
@@ -331,6 +332,11 @@ public final class GatewayLoop implements AutoCloseable {
 
     MessagePort port() {
         return port;
+    }
+
+    /** For whichever connection publishes. */
+    PublishRequest request() {
+        return request;
     }
 
     long nowNs() {
