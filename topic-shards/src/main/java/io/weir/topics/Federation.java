@@ -7,7 +7,7 @@ import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.link.LinkEvents;
 import io.weir.transport.link.Links;
 import io.weir.transport.link.Peer;
-import java.nio.ByteBuffer;
+import java.nio.channels.SelectableChannel;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -59,11 +59,8 @@ public final class Federation implements Duty, LinkEvents {
     private Shards shards;
     private int maxMessageBytes;
     private PeerEnd lastHeard;
-    private DirectBuffer lastSource;
-    private ByteBuffer lastBytes;
     private long nowNs;
     private long lookAtNs;
-    private boolean moreToPoll;
     /** Begins anywhere, so that a frame for an earlier life of this broker finds no subscription of this one. */
     private int lastSubscription = new SecureRandom().nextInt();
 
@@ -114,8 +111,7 @@ public final class Federation implements Duty, LinkEvents {
         for (int i = 0; i < peers.size(); i++) {
             peers.get(i).beginTurn();
         }
-        int done = links.poll(this, FRAMES_A_TURN);
-        moreToPoll = done == FRAMES_A_TURN;
+        int done = links.poll(this, FRAMES_A_TURN, atNs);
         if (!watched.isEmpty() && atNs - lookAtNs >= 0) {
             look();
         }
@@ -160,7 +156,7 @@ public final class Federation implements Duty, LinkEvents {
 
     @Override
     public long nextDeadlineNs() {
-        if (moreToPoll || !changed.isEmpty()) {
+        if (links.hasMore() || !changed.isEmpty() || links.owesKnocks()) {
             return nowNs;
         }
         return watched.isEmpty() ? NO_DEADLINE : lookAtNs;
@@ -234,12 +230,18 @@ public final class Federation implements Duty, LinkEvents {
         FederationCounters.count(counters.droppedWithLink);
     }
 
-    /** The bytes under a buffer; an index into them is the buffer's plus its {@code wrapAdjustment}. The links' buffer is always the same. */
-    ByteBuffer bytesOf(DirectBuffer buffer) {
-        if (lastSource != buffer) {
-            lastSource = buffer;
-            lastBytes = buffer.byteBuffer() != null ? buffer.byteBuffer() : ByteBuffer.wrap(buffer.byteArray());
-        }
-        return lastBytes;
+    @Override
+    public SelectableChannel channel() {
+        return links.channel();
+    }
+
+    @Override
+    public void channelReady() {
+        links.answerKnocks();
+    }
+
+    @Override
+    public void endTurn() {
+        links.knock();
     }
 }

@@ -335,7 +335,7 @@ final class PeerEnd implements Publisher {
         FederationCounters.count(counters.receivedFromPeers);
         inlet.visitors.arrived(
                 inlet,
-                federation.bytesOf(in),
+                in.byteBuffer(),
                 at + FederationFrames.HEADER_BYTES + before + in.wrapAdjustment(),
                 contextLength,
                 bodyLength,
@@ -378,9 +378,7 @@ final class PeerEnd implements Publisher {
         unanswered++;
         FederationCounters.count(counters.publishedForPeers);
         int shift = in.wrapAdjustment();
-        // The link read its clock after the loop did.
-        long cameNs = arrivalNs - nowNs < 0 ? arrivalNs : nowNs;
-        received.begin(this, FederationFrames.id(in, at), federation.bytesOf(in), cameNs)
+        received.begin(this, FederationFrames.id(in, at), in.byteBuffer(), arrivalNs)
                 .topic(topicAt + shift, topicLength)
                 .context(contextAt + shift, contextLength)
                 .batch(bodyAt + shift, bodyLength, messages)

@@ -102,7 +102,7 @@ final class Shards implements MessagePort {
         Publication publication = newPublication(request.publisher(), request.ticket(), nowNs, request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
-            int length = request.in().getInt(at);
+            int length = request.lengthAt(at);
             int message = store(request, at + Integer.BYTES, length);
             if (message == MessageStore.FULL) {
                 while (publication.left() > 0) {

@@ -530,7 +530,7 @@ class FederationTest {
                 usual.maxDelayNs(),
                 usual.stallNs());
         LinkSettings links = new LinkSettings(
-                16 * 1024 - 16, 128 * 1024, 4, Duration.ofMillis(100), Duration.ofSeconds(3), Duration.ofMillis(50));
+                16 * 1024 - 16, 4, Duration.ofMillis(100), Duration.ofSeconds(3), Duration.ofMillis(50));
         LinkedBroker broker = new LinkedBroker(id, root.resolve(driver), gateway, links);
         toClose.push(broker);
         return broker.supply(TOPIC);
@@ -638,7 +638,7 @@ class FederationTest {
             links.connect(victim.address);
             victim.links().connect(address);
             await("the stranger is linked", () -> {
-                links.poll(this, 10);
+                links.poll(this, 10, System.nanoTime());
                 return up.get();
             });
         }
@@ -671,8 +671,10 @@ class FederationTest {
 
         private boolean offer(int length) {
             await("room", () -> {
-                links.poll(this, 100);
-                return links.offer(victim.id(), frame, 0, length, 0, 0);
+                links.poll(this, 100, System.nanoTime());
+                boolean taken = links.offer(victim.id(), frame, 0, length, 0, 0);
+                links.knock();
+                return taken;
             });
             return true;
         }

@@ -51,12 +51,7 @@ final class BrokerLinks implements AutoCloseable {
         LinkSettings defaults = LinkSettings.defaults();
         int body = Math.max(defaults.maxBodyBytes(), settings.topics().maxMessageBytes() + 16 * 1024);
         this.settings = new LinkSettings(
-                body,
-                Math.max(defaults.inboxBytes(), Integer.highestOneBit(body) * 32),
-                defaults.maxPeers(),
-                defaults.helloInterval(),
-                defaults.silence(),
-                defaults.retry());
+                body, defaults.maxPeers(), defaults.helloInterval(), defaults.silence(), defaults.retry());
         this.links = Links.start(self, this.settings, wakeUp);
     }
 

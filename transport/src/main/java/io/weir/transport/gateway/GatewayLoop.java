@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -90,9 +91,22 @@ public final class GatewayLoop implements AutoCloseable {
         duties = new Duty[others.length + 1];
         duties[0] = messagePort;
         System.arraycopy(others, 0, duties, 1, others.length);
+        watchChannels();
         thread = new Thread(this::run, "weir-gateway");
         thread.setDaemon(true);
         thread.start();
+    }
+
+    private void watchChannels() {
+        try {
+            for (Duty duty : duties) {
+                if (duty.channel() != null) {
+                    duty.channel().register(selector, SelectionKey.OP_READ, duty);
+                }
+            }
+        } catch (ClosedChannelException e) {
+            throw new IllegalStateException("a duty's channel is closed before the loop starts", e);
+        }
     }
 
     /** Ends the thread's wait; for any thread that put down something for a duty. */
@@ -186,6 +200,9 @@ public final class GatewayLoop implements AutoCloseable {
             keepHouse();
         }
         closeConnections();
+        for (Duty duty : duties) {
+            duty.endTurn();
+        }
         flush(dirtyConsumers);
         flush(dirtyOthers);
         closeConnections();
@@ -196,6 +213,10 @@ public final class GatewayLoop implements AutoCloseable {
         stamp();
         if (key == acceptKey) {
             accept();
+            return;
+        }
+        if (key.attachment() instanceof Duty duty) {
+            duty.channelReady();
             return;
         }
         Connection connection = (Connection) key.attachment();

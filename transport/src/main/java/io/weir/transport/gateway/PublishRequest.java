@@ -1,6 +1,9 @@
 package io.weir.transport.gateway;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * What is to be published, as places in its caller's buffer, which are valid during the call: whoever wants to keep something copies
@@ -10,6 +13,9 @@ import java.nio.ByteBuffer;
  * is that of every message.
  */
 public final class PublishRequest {
+    private static final VarHandle BIG_ENDIAN_INT =
+            MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+
     private Publisher publisher;
     private long ticket;
     private ByteBuffer in;
@@ -118,5 +124,10 @@ public final class PublishRequest {
 
     public long deferNs() {
         return deferNs;
+    }
+
+    /** The length of the message of a batch whose length stands at {@code at}, whichever byte order the buffer has. */
+    public int lengthAt(int at) {
+        return (int) BIG_ENDIAN_INT.get(in, at);
     }
 }

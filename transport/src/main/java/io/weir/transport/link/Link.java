@@ -10,18 +10,20 @@ import io.aeron.logbuffer.ControlledFragmentHandler;
 import io.aeron.logbuffer.FrameDescriptor;
 import io.aeron.logbuffer.Header;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.LongSupplier;
+import org.agrona.BitUtil;
 import org.agrona.DirectBuffer;
-import org.agrona.ExpandableArrayBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One pair's two streams, seen from one end. The link thread owns everything but the offers, which are the broker thread's.
+ * One pair's two streams, seen from one end. The broker's thread reads ({@link #poll}) and offers; the link thread {@link #tend}s: asks for
+ * streams, and says hello when the broker's has nothing to do. Both tend and poll only in their {@link Turn}, so all state but that
+ * of offers has one owner at a time.
  *
  * <p>A connection is agreed on by both ends, so that no frame of an earlier one can pass for one of the present. Every publication is a
  * session with a number; each end says its session and the one that it hears.
@@ -32,28 +34,22 @@ import org.slf4j.LoggerFactory;
  *   <tr><td>down</td><td>the peer's hello is heard and names this end's session → up, told as connected</td></tr>
  *   <tr><td>up</td><td>a hello of a later session, a hello that does not name this end's session, silence, the image or the
  *       publication gone → fallen</td></tr>
- *   <tr><td>fallen</td><td>told as lost (once the inbox has room) → down, with a new session: whoever was up at the other end sees it
+ *   <tr><td>fallen</td><td>told as lost → down, with a new session: whoever was up at the other end sees it
  *       and falls too</td></tr>
  * </table>
  */
 final class Link implements ControlledFragmentHandler {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
     private static final long NONE = Aeron.NULL_VALUE;
-    private static final int FRAGMENTS_PER_TURN = 64;
     /** Between two terms Aeron refuses once and takes the next offer; a second refusal in a row is rare. */
     private static final int ADMIN_TRIES = 3;
 
-    private static final long ATTENTIVE_IPC_NS = TimeUnit.MICROSECONDS.toNanos(100);
-    private static final long ATTENTIVE_UDP_NS = TimeUnit.MILLISECONDS.toNanos(3);
     private static final long HANDSHAKE_HELLO_NS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    private final int number;
     private final PeerAddress self;
     private final PeerAddress peer;
     private final LinkSettings settings;
-    private final Inbox inbox;
-    private final Doorbell doorbell;
-    private final LongSupplier sessions;
+    private final Links links;
     private final String channelOut;
     private final String channelIn;
     private final int streamOut;
@@ -65,7 +61,10 @@ final class Link implements ControlledFragmentHandler {
     private final BufferClaim claim = new BufferClaim();
     private final UnsafeBuffer dataHeader = new UnsafeBuffer(new byte[LinkFrames.DATA_HEADER_BYTES]);
     private final UnsafeBuffer helloFrame = new UnsafeBuffer(new byte[LinkFrames.MAX_HELLO_BYTES]);
-    private final ExpandableArrayBuffer assembly = new ExpandableArrayBuffer(0);
+    /** Of bytes outside the heap, like the streams': whoever reads a frame finds a ByteBuffer under it. */
+    private final UnsafeBuffer assembly = new UnsafeBuffer(ByteBuffer.allocateDirect(0));
+
+    private final ControlledFragmentHandler peek = this::onPeek;
     private final int maxFrameBytes;
     private final long roomBytes;
 
@@ -90,17 +89,21 @@ final class Link implements ControlledFragmentHandler {
     private boolean told;
     private boolean fallen;
 
+    private LinkEvents events;
+    private Peer connected;
     private Image polled;
     private long turnNs;
-    private int forwarded;
-    private boolean held;
+    private int handed;
+    private boolean more;
     private int assembled;
     private boolean assembling;
+    private boolean peeked;
 
     private volatile boolean open;
     private volatile boolean waitingForRoom;
     private volatile InetSocketAddress peersDoorbell;
-    private long lastSentNs = System.nanoTime();
+    /** It is in the list of those whose peers have to be knocked at; the broker thread's. */
+    boolean owesKnock;
 
     private final AtomicLong sent = new AtomicLong();
     private final AtomicLong sentBytes = new AtomicLong();
@@ -114,21 +117,11 @@ final class Link implements ControlledFragmentHandler {
     private final AtomicLong malformed = new AtomicLong();
     private volatile long incarnationSeen;
 
-    Link(
-            int number,
-            PeerAddress self,
-            PeerAddress peer,
-            LinkSettings settings,
-            Inbox inbox,
-            Doorbell doorbell,
-            LongSupplier sessions) {
-        this.number = number;
+    Link(PeerAddress self, PeerAddress peer, LinkSettings settings, Links links) {
         this.self = self;
         this.peer = peer;
         this.settings = settings;
-        this.inbox = inbox;
-        this.doorbell = doorbell;
-        this.sessions = sessions;
+        this.links = links;
         this.channelOut = self.channelTo(peer, settings.termBytes());
         this.channelIn = peer.channelTo(self, settings.termBytes());
         this.streamOut = self.streamTo(peer);
@@ -181,45 +174,98 @@ final class Link implements ControlledFragmentHandler {
         return !told;
     }
 
-    /** Whether something waits that no knock will tell of. */
-    boolean isHeldUp() {
-        return held || waitingForRoom && open;
+    /** Frames from a peer with a media driver of its own come some time after its knock. */
+    boolean sharesDriver() {
+        return self.sharesDriverWith(peer);
     }
 
-    /** How long to look for more after a frame. Media drivers in between add the time that they park, up to 1 ms each. */
-    long attentiveNs() {
-        return self.sharesDriverWith(peer) ? ATTENTIVE_IPC_NS : ATTENTIVE_UDP_NS;
+    /** Whether the peer takes what is offered. */
+    boolean isOpen() {
+        return open;
     }
 
-    int doWork(long nowNs) {
+    /** By the link thread, in its turn; answers whether the broker's thread has something to poll. */
+    boolean tend(long nowNs) {
         turnNs = nowNs;
-        forwarded = 0;
-        held = false;
         try {
             if (aeron != null && nowNs - retryAtNs >= 0 && hasStreams()) {
-                poll();
-                checkAlive();
-            }
-            int work = forwarded + tell();
-            if (publication != null && subscription != null) {
+                checkStreams();
                 sayHello();
-                open = told && !fallen && toldHeard == heardSession;
-                wakeWhoWaitsForRoom();
+                updateOpen();
             }
-            return work;
         } catch (RuntimeException e) {
-            LOG.warn(
-                    "link to {} failed and is tried again in {} ms: {}",
-                    peer.id(),
-                    settings.retry().toMillis(),
-                    e.toString());
-            Aeron client = aeron;
-            // A stream that is still only asked for is the one that failed: they are asked for one after the other.
-            detach(false);
-            aeron = client;
-            retryAtNs = nowNs + settings.retry().toNanos();
-            return tell();
+            giveUp(e);
         }
+        return fallen || isSilent() || hasFrames();
+    }
+
+    /** By the broker's thread, in its turn: tells up to about {@code limit} frames and changes, and how many it told. */
+    int poll(LinkEvents to, int limit, long nowNs) {
+        turnNs = nowNs;
+        events = to;
+        handed = 0;
+        more = false;
+        try {
+            if (subscription != null && publication != null) {
+                more = !readImages(limit);
+                checkStreams();
+                // Only who has read everything can say that there was nothing.
+                if (!more && isSilent()) {
+                    hearing = false;
+                    fallen |= told;
+                }
+            }
+            tellIfLost();
+            if (subscription != null && publication != null) {
+                sayHello();
+                updateOpen();
+            }
+        } catch (RuntimeException e) {
+            giveUp(e);
+            tellIfLost();
+        }
+        return handed;
+    }
+
+    /** Whether the last poll left something unread. */
+    boolean hasMore() {
+        return more;
+    }
+
+    private void updateOpen() {
+        open = told && !fallen && toldHeard == heardSession;
+    }
+
+    private void giveUp(RuntimeException e) {
+        LOG.warn(
+                "link to {} failed and is tried again in {} ms: {}",
+                peer.id(),
+                settings.retry().toMillis(),
+                e.toString());
+        Aeron client = aeron;
+        // A stream that is still only asked for is the one that failed: they are asked for one after the other.
+        detach(false);
+        aeron = client;
+        retryAtNs = turnNs + settings.retry().toNanos();
+    }
+
+    /** Whether a frame waits to be read; in the caller's turn. */
+    boolean hasFrames() {
+        peeked = false;
+        for (int i = 0, count = subscription == null ? 0 : subscription.imageCount(); i < count && !peeked; i++) {
+            Image image = subscription.imageAtIndex(i);
+            long from;
+            do {
+                from = image.position();
+                image.controlledPoll(peek, 1);
+            } while (!peeked && image.position() != from);
+        }
+        return peeked;
+    }
+
+    private Action onPeek(DirectBuffer buffer, int offset, int length, Header header) {
+        peeked = true;
+        return Action.ABORT;
     }
 
     private void forgetWhatIsAsked() {
@@ -244,7 +290,7 @@ final class Link implements ControlledFragmentHandler {
             }
             ExclusivePublication ready = aeron.getExclusivePublication(publicationId);
             if (ready != null) {
-                session = sessions.getAsLong();
+                session = links.nextSession();
                 nextHelloNs = turnNs;
                 publication = ready;
             }
@@ -252,17 +298,29 @@ final class Link implements ControlledFragmentHandler {
         return subscription != null && publication != null;
     }
 
-    private void poll() {
+    /** False if it stopped at the limit, or before what has to wait until a loss is told. */
+    private boolean readImages(int limit) {
+        boolean all = true;
         for (int i = 0, count = subscription.imageCount(); i < count && !fallen; i++) {
             polled = subscription.imageAtIndex(i);
-            polled.controlledPoll(this, FRAGMENTS_PER_TURN);
+            int left = limit;
+            long from;
+            // A poll ends where a term does, though the next may hold more.
+            do {
+                from = polled.position();
+                left -= polled.controlledPoll(this, left);
+            } while (left > 0 && polled.position() != from);
+            all &= left > 0;
         }
+        return all && !fallen;
     }
 
-    private void checkAlive() {
-        if (hearing
-                && (heardImage.isClosed()
-                        || turnNs - lastHeardNs > settings.silence().toNanos())) {
+    private boolean isSilent() {
+        return hearing && turnNs - lastHeardNs > settings.silence().toNanos();
+    }
+
+    private void checkStreams() {
+        if (hearing && heardImage.isClosed()) {
             hearing = false;
         }
         if (told && (!hearing || !peerHears || publication.isClosed() || !publication.isConnected())) {
@@ -272,29 +330,28 @@ final class Link implements ControlledFragmentHandler {
         }
     }
 
-    private int tell() {
+    private void tellIfLost() {
         if (fallen) {
             open = false;
-            if (!inbox.lost(number)) {
-                return 0;
-            }
             LOG.info("link to {} lost", peer.id());
             told = false;
             fallen = false;
             hearing = false;
             closePublication();
-            return 1;
+            handed++;
+            events.onPeerLost(connected);
         }
+    }
+
+    private void tellIfConnected() {
         if (!told && hearing && peerHears) {
-            if (!inbox.connected(number, new Peer(peer.id(), heardIncarnation))) {
-                return 0;
-            }
             LOG.info("link to {}#{} up", peer.id(), heardIncarnation);
             told = true;
             connects.lazySet(connects.get() + 1);
-            return 1;
+            connected = new Peer(peer.id(), heardIncarnation);
+            handed++;
+            events.onPeerConnected(connected);
         }
-        return 0;
     }
 
     private void closePublication() {
@@ -329,7 +386,8 @@ final class Link implements ControlledFragmentHandler {
         try {
             long heard = hearing ? heardSession : 0;
             int length = LinkFrames.encodeHello(
-                    new LinkFrames.Hello(self.id(), self.incarnation(), peer.id(), session, heard, doorbell.port()),
+                    new LinkFrames.Hello(
+                            self.id(), self.incarnation(), peer.id(), session, heard, links.doorbellPort(this)),
                     helloFrame,
                     0);
             if (publication.offer(helloFrame, 0, length) > 0) {
@@ -341,20 +399,24 @@ final class Link implements ControlledFragmentHandler {
         }
     }
 
-    private void wakeWhoWaitsForRoom() {
+    boolean waitsForRoom() {
+        return waitingForRoom && open;
+    }
+
+    /** By the link thread, without a turn: whether an offer that was refused may be tried again. */
+    boolean hasRoomAgain() {
         if (!waitingForRoom || !publicationInUse.compareAndSet(false, true)) {
-            return;
+            return false;
         }
-        boolean room;
         try {
-            room = publication.availableWindow() >= roomBytes;
+            if (publication == null || publication.availableWindow() < roomBytes) {
+                return false;
+            }
         } finally {
             publicationInUse.set(false);
         }
-        if (room) {
-            waitingForRoom = false;
-            inbox.wakeReader();
-        }
+        waitingForRoom = false;
+        return true;
     }
 
     @Override
@@ -381,6 +443,7 @@ final class Link implements ControlledFragmentHandler {
             count(malformed);
             return Action.CONTINUE;
         }
+        reserve(assembled + length);
         assembly.putBytes(assembled, buffer, offset, length);
         if ((flags & FrameDescriptor.END_FRAG_FLAG) == 0) {
             assembled += length;
@@ -390,6 +453,15 @@ final class Link implements ControlledFragmentHandler {
         Action action = onFrame(assembly, 0, assembled + length);
         assembling = action == Action.ABORT;
         return action;
+    }
+
+    private void reserve(int bytes) {
+        if (assembly.capacity() < bytes) {
+            ByteBuffer larger =
+                    ByteBuffer.allocateDirect(Math.min(maxFrameBytes, BitUtil.findNextPositivePowerOfTwo(bytes)));
+            larger.put(0, assembly.byteBuffer(), 0, assembled);
+            assembly.wrap(larger);
+        }
     }
 
     private Action onFrame(DirectBuffer buffer, int offset, int length) {
@@ -435,6 +507,7 @@ final class Link implements ControlledFragmentHandler {
         if (toldHeard != heardSession) {
             nextHelloNs = turnNs;
         }
+        tellIfConnected();
         return Action.CONTINUE;
     }
 
@@ -456,14 +529,10 @@ final class Link implements ControlledFragmentHandler {
         }
         lastHeardNs = turnNs;
         int bodyLength = length - LinkFrames.DATA_HEADER_BYTES;
-        // Not told yet, or no room: the stream waits where it is, and its sender with it.
-        if (!told || !inbox.frame(number, turnNs - ageNs, buffer, offset + LinkFrames.DATA_HEADER_BYTES, bodyLength)) {
-            held = true;
-            return Action.ABORT;
-        }
-        forwarded++;
+        handed++;
         count(received);
         receivedBytes.lazySet(receivedBytes.get() + bodyLength);
+        events.onFrame(connected, buffer, offset + LinkFrames.DATA_HEADER_BYTES, bodyLength, turnNs - ageNs);
         return Action.CONTINUE;
     }
 
@@ -558,7 +627,7 @@ final class Link implements ControlledFragmentHandler {
         if (position > 0) {
             count(sent);
             sentBytes.lazySet(sentBytes.get() + length);
-            knock();
+            links.knockLater(this);
             return true;
         }
         if (position == Publication.BACK_PRESSURED) {
@@ -573,19 +642,14 @@ final class Link implements ControlledFragmentHandler {
         return false;
     }
 
-    /** The peer's link thread does not doze within twice this time after a frame. */
-    private void knock() {
-        long nowNs = System.nanoTime();
-        InetSocketAddress address = peersDoorbell;
-        if (nowNs - lastSentNs > attentiveNs() / 2 && address != null) {
-            doorbell.knock(address);
-        }
-        lastSentNs = nowNs;
+    /** Where the peer wants to be knocked at, or null. */
+    InetSocketAddress peersDoorbell() {
+        return peersDoorbell;
     }
 
     private void waitForRoom() {
         waitingForRoom = true;
-        doorbell.ring();
+        links.ring();
     }
 
     LinkStats stats() {

@@ -8,26 +8,17 @@ import org.agrona.BitUtil;
  *
  * @param maxBodyBytes the longest body that a frame carries. Aeron takes an eighth of a term, and a stream has three terms: the default
  *     makes terms of 16 MiB, and up to 48 MiB of shared memory for a direction of a pair once so much has passed
- * @param inboxBytes room for frames that the broker has not yet taken; a power of two. When it is full the streams are not read, so that
- *     Aeron's flow control holds the senders back; nothing is dropped
  * @param maxPeers how many brokers may be linked at a time
  * @param helloInterval how often a link that is up says so
  * @param silence a peer of which nothing was heard for so long is lost
  * @param retry how long to wait before the next try after a driver or a stream failed
  */
-public record LinkSettings(
-        int maxBodyBytes, int inboxBytes, int maxPeers, Duration helloInterval, Duration silence, Duration retry) {
+public record LinkSettings(int maxBodyBytes, int maxPeers, Duration helloInterval, Duration silence, Duration retry) {
     private static final int MIN_TERM_BYTES = 64 * 1024;
     private static final int MAX_BODY_BYTES = 16 * 1024 * 1024 - LinkFrames.DATA_HEADER_BYTES;
 
     public LinkSettings {
         require(maxBodyBytes > 0 && maxBodyBytes <= MAX_BODY_BYTES, "maxBodyBytes", maxBodyBytes, "1 to 16 MiB");
-        require(BitUtil.isPowerOfTwo(inboxBytes), "inboxBytes", inboxBytes, "a power of two");
-        require(
-                inboxBytes / 8 >= maxBodyBytes + Inbox.RECORD_HEADER_BYTES,
-                "inboxBytes",
-                inboxBytes,
-                "at least eight times the longest body and its header, " + maxBodyBytes + " bytes");
         require(maxPeers > 0, "maxPeers", maxPeers, "1 or more");
         require(helloInterval.toNanos() > 0, "helloInterval", helloInterval, "longer than nothing");
         require(silence.compareTo(helloInterval.multipliedBy(2)) >= 0, "silence", silence, "at least two hellos long");
@@ -36,12 +27,7 @@ public record LinkSettings(
 
     public static LinkSettings defaults() {
         return new LinkSettings(
-                1024 * 1024 + 16 * 1024,
-                16 * 1024 * 1024,
-                256,
-                Duration.ofMillis(500),
-                Duration.ofSeconds(3),
-                Duration.ofMillis(250));
+                1024 * 1024 + 16 * 1024, 256, Duration.ofMillis(500), Duration.ofSeconds(3), Duration.ofMillis(250));
     }
 
     int termBytes() {

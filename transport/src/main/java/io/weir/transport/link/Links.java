@@ -4,6 +4,8 @@ import io.aeron.Aeron;
 import io.aeron.exceptions.TimeoutException;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.MediaDriverProcess;
+import java.net.InetSocketAddress;
+import java.nio.channels.SelectableChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
@@ -22,9 +25,11 @@ import org.slf4j.LoggerFactory;
  * One broker's end of its links to all others. Brokers that share a media driver link through its shared memory, others by UDP.
  *
  * <p>Three kinds of callers. Anyone says which peers are wanted ({@link #connect}, {@link #disconnect}). The broker's one thread sends
- * ({@link #offer}) and receives ({@link #poll}). The link thread, which this class starts, does the rest: it polls the streams, shakes
- * hands, notices who is gone, and calls {@code wakeUp} when the broker's thread has something to poll, or room again for an offer
- * that was refused.
+ * ({@link #offer}, and {@link #knock} when it has nothing more to offer for now) and receives ({@link #poll}), straight from the streams. It
+ * may sleep: a peer on the same host that has sent something knocks at {@link #channel}. The link thread, which this class starts,
+ * does what takes its time: looks for the media driver and serves its client, asks for streams. It also watches what no knock tells
+ * of, and calls {@code wakeUp} then: frames from other hosts, which come some time after the knock, room for an offer that was refused,
+ * a peer's silence, a driver's death.
  *
  * <p>Nothing here blocks the broker's thread. A peer that does not read fills its own stream and is refused; the others go on. When the media
  * driver dies every peer is told as lost, and the links come back by themselves when a driver is there again.
@@ -33,15 +38,21 @@ public final class Links implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
     private static final long DRIVER_TIMEOUT_MS = 2_000;
     private static final long KEEP_ALIVE_NS = TimeUnit.MILLISECONDS.toNanos(500);
-    private static final int SPINS = 20;
     private static final long PARK_NS = 1_000;
-    /** Hellos and keep-alives of the client need a look this often anyway, and it bounds what a lost knock costs. */
-    private static final long DOZE_MS = 10;
+    /** Frames come from another media driver so long after the knock: each of two drivers parks up to 1 ms. */
+    private static final long ATTENTIVE_NS = TimeUnit.MILLISECONDS.toNanos(3);
+
+    /** While something is on its way: streams asked for, a peer that does not answer yet, knocks that may be lost between hosts. */
+    private static final long TEND_NS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    private static final long TEND_SETTLED_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final PeerAddress self;
     private final LinkSettings settings;
-    private final Inbox inbox;
+    private final Runnable wakeUp;
     private final Doorbell doorbell;
+    private final Doze doze;
+    private final Turn turn;
     private final Thread thread;
 
     /** What is wanted rather than a queue of wishes: it cannot overflow, and only the last word about a peer counts. */
@@ -52,9 +63,12 @@ public final class Links implements AutoCloseable {
 
     private final Map<BrokerId, Link> links = new ConcurrentHashMap<>();
     private final List<Link> leaving = new ArrayList<>();
-    private Link[] turns = {};
+    private volatile Link[] present = {};
+    private final List<Link> toKnock = new ArrayList<>();
+    private int firstPolled;
+    private boolean more;
+    private Throwable handlerError;
     private final AtomicLong refusedUnknownPeer = new AtomicLong();
-    private int lastNumber;
     private long lastSession;
 
     private Aeron aeron;
@@ -63,7 +77,6 @@ public final class Links implements AutoCloseable {
     private long retryAtNs;
     private volatile long driverConnects;
 
-    private int idleTurns;
     private long attentiveUntilNs = System.nanoTime();
 
     private UnsafeBuffer scratch;
@@ -71,8 +84,10 @@ public final class Links implements AutoCloseable {
     private Links(PeerAddress self, LinkSettings settings, Runnable wakeUp) {
         this.self = self;
         this.settings = settings;
-        this.inbox = new Inbox(settings.inboxBytes(), wakeUp);
+        this.wakeUp = wakeUp;
+        this.turn = new Turn(wakeUp);
         this.doorbell = Doorbell.open(self.endpoint().host());
+        this.doze = new Doze(self.endpoint().host());
         // Numbers of a later life of this object are higher than those of an earlier one, also under the same
         // incarnation.
         this.lastSession = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
@@ -105,7 +120,7 @@ public final class Links implements AutoCloseable {
             wanted.put(peer.id(), peer);
         }
         wantedChanged = true;
-        doorbell.ring();
+        ring();
     }
 
     /** From any thread. A peer that is connected is told as lost. */
@@ -114,6 +129,7 @@ public final class Links implements AutoCloseable {
             wanted.remove(peer);
         }
         wantedChanged = true;
+        ring();
     }
 
     /**
@@ -136,9 +152,74 @@ public final class Links implements AutoCloseable {
         return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs), scratch);
     }
 
-    /** By the broker's thread: tells {@code events} up to {@code limit} frames and changes, and how many it told. */
-    public int poll(LinkEvents events, int limit) {
-        return inbox.read(events, limit);
+    /** By the broker's thread, at the end of what it had to offer for now: wakes the peers that were offered something. */
+    public void knock() {
+        for (int i = 0; i < toKnock.size(); i++) {
+            Link link = toKnock.get(i);
+            link.owesKnock = false;
+            InetSocketAddress door = link.peersDoorbell();
+            if (door != null) {
+                doorbell.knock(door);
+            }
+        }
+        toKnock.clear();
+    }
+
+    /** Whether {@link #knock} has something to do. */
+    public boolean owesKnocks() {
+        return !toKnock.isEmpty();
+    }
+
+    /** Becomes readable when there is something to poll; for the selector in which the broker's thread sleeps. */
+    public SelectableChannel channel() {
+        return doorbell.channel();
+    }
+
+    /** By the broker's thread when the channel is readable, before it polls. */
+    public void answerKnocks() {
+        doorbell.answer();
+    }
+
+    /**
+     * By the broker's thread: tells {@code events} frames and changes, about {@code limit} at most, and how many it told. If it {@link
+     * #hasMore} then, nobody knocks for the rest.
+     *
+     * @param nowNs on this JVM's {@code System.nanoTime}
+     */
+    public int poll(LinkEvents events, int limit, long nowNs) {
+        if (!turn.tryBegin()) {
+            return 0;
+        }
+        int told = 0;
+        more = false;
+        try {
+            Link[] all = present;
+            // Another one first each time: the limit must not always be used up by the same.
+            firstPolled = firstPolled + 1 < all.length ? firstPolled + 1 : 0;
+            for (int i = 0; i < all.length && told < limit; i++) {
+                Link link = all[(firstPolled + i) % all.length];
+                boolean wasOpen = link.isOpen();
+                told += link.poll(events, limit - told, nowNs);
+                more |= link.hasMore();
+                if (wasOpen && !link.isOpen()) {
+                    ring();
+                }
+            }
+            more |= told >= limit;
+        } finally {
+            turn.end();
+        }
+        if (handlerError != null) {
+            Throwable cause = handlerError;
+            handlerError = null;
+            throw new IllegalStateException("a frame's receiver failed", cause);
+        }
+        return told;
+    }
+
+    /** By the broker's thread: whether the last poll left something unread. */
+    public boolean hasMore() {
+        return more;
     }
 
     /** From any thread: the links that are wanted. */
@@ -185,76 +266,112 @@ public final class Links implements AutoCloseable {
 
     private void run() {
         try {
+            long tendAtNs = System.nanoTime();
             while (running) {
                 long nowNs = System.nanoTime();
-                if (doWork(nowNs) > 0) {
-                    inbox.wakeReader();
-                    idleTurns = 0;
-                } else {
-                    idle(nowNs);
+                if (doze.wasRung() || nowNs - tendAtNs >= 0) {
+                    tendAtNs = nowNs + (tend(nowNs) ? TEND_SETTLED_NS : TEND_NS);
+                }
+                boolean attentive = nowNs - attentiveUntilNs < 0;
+                if (isRoomAgain() || attentive && areFramesThere()) {
+                    wakeUp.run();
+                }
+                if (attentive || anyWaitsForRoom()) {
+                    LockSupport.parkNanos(PARK_NS);
+                } else if (doze.doze(Math.max(1, TimeUnit.NANOSECONDS.toMillis(tendAtNs - nowNs)))) {
+                    attentiveUntilNs = System.nanoTime() + ATTENTIVE_NS;
                 }
             }
         } finally {
+            turn.await();
             letGoOfDriver();
+            turn.pass();
+            doze.close();
             doorbell.close();
         }
     }
 
-    /**
-     * Short parks, of the least length that the kernel gives (about 60 µs), as long as more is likely to come; then a doze until someone
-     * knocks. Short parks all the time would cost a quarter of a core here, and parks of a millisecond a fortieth and half a millisecond of
-     * latency.
-     */
-    private void idle(long nowNs) {
-        if (++idleTurns < SPINS) {
-            Thread.onSpinWait();
-        } else if (nowNs - attentiveUntilNs < 0 || anyHeldUp()) {
-            LockSupport.parkNanos(PARK_NS);
-        } else if (doorbell.doze(DOZE_MS)) {
-            stayAttentive(System.nanoTime());
+    /** Answers whether every link that is wanted is up and needs no more than a look now and then. */
+    private boolean tend(long nowNs) {
+        if (aeron == null) {
+            lookForDriver(nowNs);
         }
+        boolean settled = aeron != null;
+        boolean news = false;
+        turn.await();
+        try {
+            if (wantedChanged) {
+                followWanted();
+            }
+            if (aeron != null) {
+                serviceClient(nowNs);
+            }
+            for (Link link : present) {
+                news |= link.tend(nowNs);
+                settled &= link.isOpen() && link.sharesDriver();
+            }
+            if (leaving.removeIf(Link::isQuiet)) {
+                present = concat();
+            }
+            settled &= leaving.isEmpty() && !wantedChanged;
+        } finally {
+            turn.pass();
+        }
+        if (news) {
+            wakeUp.run();
+        }
+        return settled;
     }
 
-    private void stayAttentive(long nowNs) {
-        idleTurns = 0;
-        for (Link link : turns) {
-            attentiveUntilNs = Math.max(attentiveUntilNs, nowNs + link.attentiveNs());
+    private boolean isRoomAgain() {
+        boolean room = false;
+        for (Link link : present) {
+            room |= link.hasRoomAgain();
         }
+        return room;
     }
 
-    private boolean anyHeldUp() {
-        for (Link link : turns) {
-            if (link.isHeldUp()) {
+    private boolean anyWaitsForRoom() {
+        for (Link link : present) {
+            if (link.waitsForRoom()) {
                 return true;
             }
         }
         return false;
     }
 
-    private int doWork(long nowNs) {
-        if (wantedChanged) {
-            followWanted();
-        }
-        if (aeron == null) {
-            lookForDriver(nowNs);
-        } else {
-            serviceClient(nowNs);
-        }
-        int work = 0;
-        for (Link link : turns) {
-            int done = link.doWork(nowNs);
-            if (done > 0) {
-                attentiveUntilNs = Math.max(attentiveUntilNs, nowNs + link.attentiveNs());
+    private boolean areFramesThere() {
+        turn.await();
+        try {
+            for (Link link : present) {
+                if (link.hasFrames()) {
+                    return true;
+                }
             }
-            work += done;
+            return false;
+        } finally {
+            turn.pass();
         }
-        for (int i = leaving.size() - 1; i >= 0; i--) {
-            work += leaving.get(i).doWork(nowNs);
-            if (leaving.get(i).isQuiet()) {
-                leaving.remove(i);
-            }
+    }
+
+    void ring() {
+        doze.ring();
+    }
+
+    void knockLater(Link link) {
+        if (!link.owesKnock) {
+            link.owesKnock = true;
+            toKnock.add(link);
         }
-        return work;
+    }
+
+    long nextSession() {
+        return ++lastSession;
+    }
+
+    /** What a peer writes through the same driver can be read at once; the rest has to be waited for, by the link thread. */
+    int doorbellPort(Link link) {
+        return link.sharesDriver() ? doorbell.port() : doze.door().port();
     }
 
     private void followWanted() {
@@ -276,7 +393,7 @@ public final class Links implements AutoCloseable {
             if (link == null && isLeaving(address.id())) {
                 wantedChanged = true; // its loss has to be told before it is connected anew
             } else if (link == null) {
-                link = new Link(++lastNumber, self, address, settings, inbox, doorbell, () -> ++lastSession);
+                link = new Link(self, address, settings, this);
                 if (aeron != null) {
                     link.attach(aeron);
                 }
@@ -285,7 +402,12 @@ public final class Links implements AutoCloseable {
                 link.expectAtLeast(address.incarnation());
             }
         }
-        turns = links.values().toArray(new Link[0]);
+        present = concat();
+    }
+
+    /** Those that are leaving too, until their loss is told. */
+    private Link[] concat() {
+        return Stream.concat(links.values().stream(), leaving.stream()).toArray(Link[]::new);
     }
 
     private boolean isLeaving(BrokerId peer) {
@@ -316,7 +438,8 @@ public final class Links implements AutoCloseable {
                     .keepAliveIntervalNs(KEEP_ALIVE_NS)
                     // Aeron's own handlers end the process when the driver is gone.
                     .errorHandler(this::onClientError)
-                    .subscriberErrorHandler(this::onClientError));
+                    // What a frame's receiver throws, on its own thread.
+                    .subscriberErrorHandler(error -> handlerError = error));
         } catch (RuntimeException e) {
             LOG.warn("media driver on {} does not take this broker yet: {}", self.aeronDirectory(), e.toString());
             return;
@@ -324,9 +447,11 @@ public final class Links implements AutoCloseable {
         absenceLogged = false;
         driverConnects = driverConnects + 1;
         LOG.info("media driver on {} connected", self.aeronDirectory());
+        turn.await();
         for (Link link : links.values()) {
             link.attach(aeron);
         }
+        turn.pass();
     }
 
     /**
@@ -351,7 +476,7 @@ public final class Links implements AutoCloseable {
     }
 
     private void letGoOfDriver() {
-        for (Link link : turns) {
+        for (Link link : present) {
             link.detach(!clientFailed);
         }
         if (aeron != null) {

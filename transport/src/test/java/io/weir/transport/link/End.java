@@ -16,10 +16,9 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /** A broker's end of its links under test: numbers what it sends to each peer, and writes down what it hears. */
 final class End implements LinkEvents, AutoCloseable {
-    /** Small terms and a small inbox, so that back-pressure is near. */
+    /** Small terms, so that back-pressure is near. */
     static final LinkSettings SMALL = new LinkSettings(
             16 * 1024 - LinkFrames.DATA_HEADER_BYTES,
-            128 * 1024,
             4,
             Duration.ofMillis(100),
             Duration.ofSeconds(3),
@@ -82,11 +81,13 @@ final class End implements LinkEvents, AutoCloseable {
         body.setMemory(0, length, (byte) number);
         body.putLong(0, number);
         long nowNs = System.nanoTime();
-        return links.offer(to.address.id(), body, 0, length, nowNs, nowNs);
+        boolean taken = links.offer(to.address.id(), body, 0, length, nowNs, nowNs);
+        links.knock();
+        return taken;
     }
 
     int poll() {
-        return links.poll(this, 100);
+        return links.poll(this, 100, System.nanoTime());
     }
 
     @Override

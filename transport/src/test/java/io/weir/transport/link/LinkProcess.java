@@ -92,7 +92,8 @@ final class LinkProcess implements AutoCloseable {
             }
         };
         while (parentLives()) {
-            if (links.poll(events, 100) == 0) {
+            links.knock();
+            if (links.poll(events, 100, System.nanoTime()) == 0) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
             }
         }

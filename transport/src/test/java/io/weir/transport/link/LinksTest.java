@@ -9,6 +9,10 @@ import io.aeron.ExclusivePublication;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.MediaDriverProcess;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -153,6 +157,34 @@ class LinksTest {
 
         assertThat(b.heard).containsExactly(1L, 2L);
         assertThat(b.lengths).containsExactly(8, 10_000);
+    }
+
+    @Test
+    void shouldKnockOnceForAllThatWasOfferedAndOnlyWhenToldTo() throws Exception {
+        driver("d1");
+        End a = end("a", 1, "d1");
+        End b = end("b", 1, "d1");
+        End.join(a, b);
+        awaitUp(a, b);
+
+        try (Selector sleep = Selector.open()) {
+            b.links.channel().register(sleep, SelectionKey.OP_READ);
+            UnsafeBuffer body = new UnsafeBuffer(new byte[8]);
+            for (int i = 0; i < 3; i++) {
+                assertThat(a.links.offer(b.address.id(), body, 0, 8, 0, 0)).isTrue();
+            }
+            assertThat(a.links.owesKnocks()).isTrue();
+            assertThat(sleep.selectNow()).isZero();
+
+            a.links.knock();
+            assertThat(a.links.owesKnocks()).isFalse();
+            assertThat(sleep.select(TimeUnit.NANOSECONDS.toMillis(LIMIT_NS))).isEqualTo(1);
+            ByteBuffer knock = ByteBuffer.allocate(8);
+            DatagramChannel door = (DatagramChannel) b.links.channel();
+            assertThat(door.receive(knock)).isNotNull();
+            assertThat(door.receive(knock)).isNull();
+        }
+        await("what was offered", () -> b.heard.size() == 3);
     }
 
     @Test
