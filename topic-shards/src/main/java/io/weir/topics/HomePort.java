@@ -23,11 +23,15 @@ final class HomePort implements MessagePort {
     }
 
     @Override
-    public void publish(PublishRequest request, long nowNs) {
+    public boolean publish(PublishRequest request, long nowNs) {
         BrokerId home = homes.homeOf(request.in(), request.topicAt(), request.topicLength(), request.publisher());
-        if (home == null || !federation.forward(home, request, nowNs)) {
-            shards.publish(request, nowNs);
+        BrokerId before = request.follows();
+        if (home != null && (before == null || before.equals(home)) && federation.forward(home, request, nowNs)) {
+            request.publisher().forwarded(request.ticket(), home);
+            return true;
         }
+        // By another way it might come before them.
+        return before == null && shards.publish(request, nowNs);
     }
 
     @Override

@@ -77,7 +77,7 @@ final class Shards implements MessagePort {
     }
 
     @Override
-    public void publish(PublishRequest request, long atNs) {
+    public boolean publish(PublishRequest request, long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
         if (shard == null) {
@@ -87,6 +87,7 @@ final class Shards implements MessagePort {
         } else {
             publishBatch(shard, request);
         }
+        return true;
     }
 
     private void publishOne(TopicShard shard, PublishRequest request) {

@@ -473,6 +473,55 @@ class FederationTest {
     }
 
     @Test
+    void shouldSendOnToAHomeWhileOutcomesAreOutstandingAndAnswerInOrder() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        a.home = b.id();
+        NsqSocket publisher = open(a.publisher());
+        int count = 100;
+        for (int i = 0; i < count; i++) {
+            // Every tenth goes past the others, to a topic with supply: its answer must not.
+            publisher.sendBody("PUB " + (i % 10 == 9 ? TOPIC : "dry"), "m" + i);
+        }
+        await("as many wait at the home as may be open", () -> b.isWaiting("dry", 58));
+        assertThat(b.broker.stats(TOPIC).published()).isEqualTo(6);
+        assertThat(a.stats().forwarded()).isEqualTo(64);
+
+        b.broker.supply("dry", 1_000_000, 1_000_000);
+        for (int i = 0; i < count; i++) {
+            assertThat(publisher.answer()).isEqualTo("OK");
+        }
+        assertThat(b.broker.stats("dry").published()).isEqualTo(90);
+        assertThat(a.stats().forwarded()).isEqualTo(count);
+    }
+
+    @Test
+    void shouldNotLetAPublicationOvertakeThoseOnTheirWayToAHome() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        a.broker.supply("dry", 1_000_000, 1_000_000);
+        a.home = b.id();
+        NsqSocket publisher = open(a.publisher());
+        publisher.sendBody("PUB dry", "first");
+        await("it waits at its home", () -> b.isWaiting("dry", 1));
+
+        a.home = null;
+        publisher.sendBody("PUB dry", "second");
+        NsqSocket other = open(a.publisher());
+        other.sendBody("PUB dry", "of another");
+        assertThat(other.answer()).isEqualTo("OK");
+        publisher.send("NOP\n");
+        assertThat(a.broker.stats("dry").published()).isEqualTo(1);
+
+        b.broker.supply("dry", 1_000_000, 1_000_000);
+        assertThat(publisher.answer()).isEqualTo("OK");
+        assertThat(publisher.answer()).isEqualTo("OK");
+        assertThat(a.broker.stats("dry").published()).isEqualTo(2);
+    }
+
+    @Test
     void shouldEndAndResumeWhenAChannelIsDeletedElsewhere() throws Exception {
         LinkedBroker a = broker("a");
         LinkedBroker b = broker("b");

@@ -1,5 +1,6 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
@@ -13,7 +14,8 @@ import java.util.concurrent.TimeUnit;
  * <p>A publication that waits for its token leaves its answer open. Until it comes, commands that have no answer (FIN, RDY,
  * REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes on one connection keeps
  * acknowledging; at the first command that wants an answer the connection is not read any further. So a throttled topic
- * holds back the others that are published on the same connection.
+ * holds back the others that are published on the same connection. Only publications that are on their way to a home at another broker
+ * may be followed by further ones, up to {@link OpenPublications#MOST}.
  *
  * <p>What is to be sent waits in one bounded buffer, of which the last bytes are kept for answers. A message that finds no
  * room is not taken, and the channel keeps it; when there is no room for answers, no command is read. A client that takes
@@ -32,7 +34,6 @@ final class Connection implements Publisher, Subscriber {
     private static final int QUIET_LOOKS = 40;
 
     private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
-    private static final long NO_TICKET = 0;
 
     private enum State {
         /** Nothing came yet but perhaps a part of the magic. */
@@ -65,8 +66,9 @@ final class Connection implements Publisher, Subscriber {
     private long heartbeatNs;
     private long messageTimeoutNs;
 
-    /** The verb of the publication whose answer is open. */
-    private Verb publishing;
+    private final OpenPublications open = new OpenPublications();
+    /** The broker that the open publications are on their way to; null if they are not. */
+    private BrokerId forwardedTo;
 
     private boolean executing;
     /** The next command wants an answer and has to wait for the one before. */
@@ -134,6 +136,7 @@ final class Connection implements Publisher, Subscriber {
     void process(long nowNs) {
         executing = true;
         heldBack = false;
+        answerPublications();
         int wanted = 0;
         boolean room = true;
         if (state == State.NEW && !magic()) {
@@ -150,12 +153,11 @@ final class Connection implements Publisher, Subscriber {
                 fail(decoder.error());
                 break;
             }
-            if (publishing != null && decoder.verb().answered) {
+            if (decoder.verb().answered && !open.isEmpty() && !mayFollow(decoder.verb()) || !execute(nowNs)) {
                 heldBack = true;
                 break;
             }
             inStart += taken;
-            execute(nowNs);
         }
         executing = false;
         if (state == State.OPEN) {
@@ -184,11 +186,21 @@ final class Connection implements Publisher, Subscriber {
         return there == MAGIC.length;
     }
 
-    private void execute(long nowNs) {
+    private boolean mayFollow(Verb verb) {
+        boolean publishes = verb == Verb.PUB || verb == Verb.MPUB || verb == Verb.DPUB;
+        return publishes && forwardedTo != null && !open.isFull();
+    }
+
+    /** False if it has to wait for an answer that is open. */
+    private boolean execute(long nowNs) {
         Verb verb = decoder.verb();
         switch (verb) {
-            case PUB, MPUB -> publish(verb, 0, nowNs);
-            case DPUB -> onDeferredPublish(nowNs);
+            case PUB, MPUB -> {
+                return publish(verb, 0, nowNs);
+            }
+            case DPUB -> {
+                return onDeferredPublish(nowNs);
+            }
             case FIN -> onFinish(nowNs);
             case RDY -> onReady(nowNs);
             case REQ -> onRequeue(nowNs);
@@ -201,29 +213,34 @@ final class Connection implements Publisher, Subscriber {
                 // It came, and that is what it is for: see unanswered.
             }
         }
+        return true;
     }
 
-    private void publish(Verb verb, long deferNs, long nowNs) {
-        publishing = verb;
+    private boolean publish(Verb verb, long deferNs, long nowNs) {
         PublishRequest request = loop.request()
-                .begin(this, NO_TICKET, in, nowNs)
+                .begin(this, open.add(verb), in, nowNs)
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
-                .deferNs(deferNs);
+                .deferNs(deferNs)
+                .follows(forwardedTo);
         if (verb == Verb.MPUB) {
             request.batch(decoder.bodyAt(), decoder.bodyLength(), decoder.messages());
         } else {
             request.body(decoder.bodyAt(), decoder.bodyLength());
         }
-        port.publish(request, nowNs);
+        if (port.publish(request, nowNs)) {
+            return true;
+        }
+        open.removeLast();
+        return false;
     }
 
-    private void onDeferredPublish(long nowNs) {
+    private boolean onDeferredPublish(long nowNs) {
         long mostMs = TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs());
         if (decoder.number() > mostMs) {
             fail("E_INVALID DPUB timeout " + decoder.number() + " out of range 0-" + mostMs);
-            return;
+            return true;
         }
-        publish(Verb.DPUB, TimeUnit.MILLISECONDS.toNanos(decoder.number()), nowNs);
+        return publish(Verb.DPUB, TimeUnit.MILLISECONDS.toNanos(decoder.number()), nowNs);
     }
 
     private void onIdentify() {
@@ -318,40 +335,59 @@ final class Connection implements Publisher, Subscriber {
     }
 
     @Override
+    public void forwarded(long ticket, BrokerId home) {
+        forwardedTo = home;
+    }
+
+    @Override
     public void accepted(long ticket) {
-        if (published()) {
-            answer(Frames.OK);
-        }
+        open.accepted(ticket);
+        published();
     }
 
     @Override
     public void throttled(long ticket, long retryAfterNs) {
-        Verb verb = publishing;
-        if (published()) {
-            String when = retryAfterNs == Duty.NO_DEADLINE
-                    ? "more at once than its burst, or it has no supply here now"
-                    : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms";
-            complain("E_" + verb + "_FAILED " + verb + " refused: topic is over its limit, " + when);
-        }
+        Verb verb = open.verb(ticket);
+        String when = retryAfterNs == Duty.NO_DEADLINE
+                ? "more at once than its burst, or it has no supply here now"
+                : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms";
+        open.refused(ticket, "E_" + verb + "_FAILED " + verb + " refused: topic is over its limit, " + when);
+        published();
     }
 
     @Override
     public void failed(long ticket, String reason) {
-        Verb verb = publishing;
-        if (published()) {
-            fail("E_" + verb + "_FAILED " + verb + " failed: " + reason);
+        Verb verb = open.verb(ticket);
+        open.failed(ticket, "E_" + verb + "_FAILED " + verb + " failed: " + reason);
+        published();
+    }
+
+    private void published() {
+        if (state == State.OPEN) {
+            answerPublications();
+            if (!executing) {
+                loop.resume(this);
+            }
         }
     }
 
-    private boolean published() {
-        publishing = null;
-        if (state != State.OPEN) {
-            return false;
+    /** In their order, as far as they have outcomes and there is room. */
+    private void answerPublications() {
+        while (state == State.OPEN && open.hasAnswer() && roomForAnswers(loop.nowNs())) {
+            String error = open.error();
+            boolean fatal = open.isFatal();
+            open.removeFirst();
+            if (error == null) {
+                answer(Frames.OK);
+            } else if (fatal) {
+                fail(error);
+            } else {
+                complain(error);
+            }
         }
-        if (!executing) {
-            loop.resume(this);
+        if (open.isEmpty()) {
+            forwardedTo = null;
         }
-        return true;
     }
 
     @Override
@@ -458,7 +494,7 @@ final class Connection implements Publisher, Subscriber {
                 wantsRoom = false;
                 subscription.writable(nowNs);
             }
-            if (heldBack && publishing == null) {
+            if (heldBack && open.isEmpty() || open.hasAnswer()) {
                 loop.resume(this);
             }
         }

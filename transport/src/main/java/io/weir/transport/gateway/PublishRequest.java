@@ -1,5 +1,6 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -28,6 +29,7 @@ public final class PublishRequest {
     private int bodyLength;
     private int messages;
     private long deferNs;
+    private BrokerId follows;
 
     /**
      * Begins anew, with neither context nor delay.
@@ -43,6 +45,7 @@ public final class PublishRequest {
         contextAt = 0;
         contextLength = 0;
         deferNs = 0;
+        follows = null;
         return this;
     }
 
@@ -74,6 +77,12 @@ public final class PublishRequest {
     /** How long from now consumers do not get the message. */
     public PublishRequest deferNs(long newDeferNs) {
         deferNs = newDeferNs;
+        return this;
+    }
+
+    /** Earlier ones of its publisher are on their way to that home, and must not be overtaken; null if none is. */
+    public PublishRequest follows(BrokerId home) {
+        follows = home;
         return this;
     }
 
@@ -124,6 +133,10 @@ public final class PublishRequest {
 
     public long deferNs() {
         return deferNs;
+    }
+
+    public BrokerId follows() {
+        return follows;
     }
 
     /** The length of the message of a batch whose length stands at {@code at}, whichever byte order the buffer has. */

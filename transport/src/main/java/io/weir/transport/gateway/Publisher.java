@@ -1,10 +1,18 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
+
 /**
  * Whoever published: a client's connection, or another broker. Told the outcome of each publication once; while it is told, it
  * must not publish, because the topic is in the midst of its work.
  */
 public interface Publisher {
+    /**
+     * It is on its way to its home; the outcome follows. What is published until then {@link PublishRequest#follows} it, and need not
+     * wait.
+     */
+    default void forwarded(long ticket, BrokerId home) {}
+
     /** Every message of the publication has its token and its place with the channels. */
     void accepted(long ticket);
 

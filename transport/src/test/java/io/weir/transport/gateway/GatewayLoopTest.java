@@ -20,12 +20,13 @@ class GatewayLoopTest {
         private final CountDownLatch failures = new CountDownLatch(3);
 
         @Override
-        public void publish(PublishRequest request, long nowNs) {
+        public boolean publish(PublishRequest request, long nowNs) {
             if (CommandDecoder.text(request.in(), request.bodyAt(), request.bodyLength())
                     .equals("bad")) {
                 throw new IllegalStateException("broken on purpose");
             }
             request.publisher().accepted(request.ticket());
+            return true;
         }
 
         @Override
