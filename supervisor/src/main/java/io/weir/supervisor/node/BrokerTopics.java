@@ -13,6 +13,7 @@ import io.weir.topics.Homes;
 import io.weir.topics.MessagePath;
 import io.weir.topics.PathSettings;
 import io.weir.topics.TopicDefaults;
+import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
@@ -21,7 +22,9 @@ import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
@@ -37,6 +40,8 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private MessagePath path;
     private volatile Federation federation;
     private volatile ActorRef<TopicDesk.Command> desk;
+    /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
+    private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
     BrokerTopics(WeirSettings settings) {
         try {
@@ -127,6 +132,20 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** The desk of this life of the actor system. */
     void desk(ActorRef<TopicDesk.Command> ofThisLife) {
         desk = ofThisLife;
+    }
+
+    /** What a topic is like now; an older word than the last is left. */
+    void learned(TopicDefinition definition) {
+        known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
+    }
+
+    /** The topics that there are, by name, as this broker knows: another's news takes up to a second. */
+    List<TopicDefinition> definitions() {
+        return known.values().stream().filter(TopicDefinition::exists).toList();
+    }
+
+    Optional<TopicDefinition> definition(String topic) {
+        return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 
     /** While no desk is there, the message path asks again. */

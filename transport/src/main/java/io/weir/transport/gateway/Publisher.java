@@ -14,6 +14,11 @@ public interface Publisher {
     /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
     void failed(long ticket, String reason);
 
+    /** It cannot be done now: more wait for the topic's limit than may, or it waited for longer than may be. */
+    default void heldUpTooLong(long ticket, String reason) {
+        failed(ticket, reason);
+    }
+
     /** It cannot be done, because there is no such topic. */
     default void unknownTopic(long ticket, String reason) {
         failed(ticket, reason);
