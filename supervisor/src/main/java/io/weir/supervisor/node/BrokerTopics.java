@@ -10,6 +10,7 @@ import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.Federation;
 import io.weir.topics.FederationStats;
 import io.weir.topics.Homes;
+import io.weir.topics.Intake;
 import io.weir.topics.MessagePath;
 import io.weir.topics.PathSettings;
 import io.weir.topics.TopicDefaults;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
@@ -36,8 +38,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
     private final PathSettings bounds;
+    private final Intake.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
-    private MessagePath path;
+    private volatile MessagePath path;
+    private volatile Intake intake;
     private volatile Federation federation;
     private volatile ActorRef<TopicDesk.Command> desk;
     /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
@@ -70,6 +74,12 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 settings.topics().storeBytes(),
                 path.definitionWaitNs(),
                 path.maxMessageTimeoutNs());
+        intakeBounds = new Intake.Bounds(
+                gateway.maxMessageBytes(),
+                gateway.maxBodyBytes(),
+                TimeUnit.NANOSECONDS.toMillis(gateway.maxDelayNs()),
+                settings.http().maxPublications(),
+                64L << 20);
         try {
             loop = new GatewayLoop(
                     new InetSocketAddress(settings.tcp().host(), settings.tcp().port()), gateway, System::nanoTime);
@@ -93,6 +103,12 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
         }
+        intake = new Intake(path, intakeBounds, System::nanoTime);
+    }
+
+    /** Where HTTP publishes; empty until the message path has started. */
+    Optional<Intake> intake() {
+        return Optional.ofNullable(intake);
     }
 
     /** How the others link to this broker; empty if they can't. */
@@ -111,6 +127,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     MessagePath path() {
         return path;
+    }
+
+    Intake.Bounds intakeBounds() {
+        return intakeBounds;
     }
 
     GatewaySettings gateway() {
