@@ -485,6 +485,7 @@ final class Channel {
                 deferred.size(),
                 inFlight,
                 consumers.size(),
+                localConsumers(),
                 paused,
                 received,
                 delivered,

@@ -69,6 +69,13 @@ final class Call {
         return request.getHeader(name).map(header -> header.value());
     }
 
+    /** The token that the caller shows. */
+    Optional<String> bearer() {
+        return header("Authorization")
+                .filter(value -> value.regionMatches(true, 0, "Bearer ", 0, 7))
+                .map(value -> value.substring(7).strip());
+    }
+
     /** The first of that name in the query. */
     Optional<String> parameter(String name) {
         try {
@@ -133,7 +140,7 @@ final class Call {
 
     private static Refusal tooLarge(int mostBytes, String code) {
         return new Refusal(
-                StatusCodes.PAYLOAD_TOO_LARGE, code, "the body is too large: at most " + mostBytes + " bytes");
+                StatusCodes.CONTENT_TOO_LARGE, code, "the body is too large: at most " + mostBytes + " bytes");
     }
 
     /** What waits for its topic's limit waits as long as the topic says, and not as long as other requests do. */

@@ -24,6 +24,7 @@ import io.weir.supervisor.node.RouteTable.Access;
 import io.weir.supervisor.node.RouteTable.Handler;
 import io.weir.supervisor.node.RouteTable.Route;
 import io.weir.supervisor.store.StoreException;
+import io.weir.transport.gateway.AccessRights;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -71,6 +72,7 @@ final class HttpServer implements AutoCloseable {
     private final HttpSettings settings;
     private final BrokerMetrics metrics;
     private final Optional<byte[]> adminToken;
+    private final AccessRights rights;
     private final ActorSystem<Void> system;
     private final RouteTable table;
     private final Call.Reading reading = new Call.Reading(MOST_READING_BYTES);
@@ -105,6 +107,7 @@ final class HttpServer implements AutoCloseable {
         this.settings = settings;
         this.metrics = new BrokerMetrics(broker);
         this.adminToken = settings.adminToken().map(token -> token.getBytes(StandardCharsets.UTF_8));
+        this.rights = topics.rights();
         this.system = system;
         this.table = table(broker, topics, metrics);
         this.binding = Http.get(system)
@@ -202,35 +205,55 @@ final class HttpServer implements AutoCloseable {
                 StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "the cluster did not answer in time: try again");
     }
 
-    /**
-     * Empty for who shows the token. Where none is set, the server is bound to loopback and every caller is local; a web page
-     * in a local browser is not meant, and its browser says so with an Origin.
-     */
+    /** Empty for who may. */
     private Optional<HttpResponse> denied(Access access, Call call) {
         if (access == Access.FREE) {
             return Optional.empty();
         }
-        if (adminToken.isPresent() && !authorised(call)) {
-            return Optional.of(Answers.error(
-                            StatusCodes.UNAUTHORIZED,
-                            "UNAUTHORIZED",
-                            "this changes state: send the admin token as 'Authorization: Bearer TOKEN'")
-                    .addHeader(WWWAuthenticate.create(HttpChallenge.create("Bearer", "weir"))));
+        Optional<String> token = call.bearer();
+        if (adminToken.isPresent() && token.filter(this::isAdmins).isPresent()) {
+            return Optional.empty();
         }
-        if (adminToken.isEmpty() && call.header("Origin").isPresent()) {
-            return Optional.of(Answers.error(
-                    StatusCodes.FORBIDDEN, "FORBIDDEN", "a web page may not change state where no admin token is set"));
+        if (access == Access.PUBLISH) {
+            Optional<AccessRights.Grant> grant = token.flatMap(rights::grant);
+            if (grant.isPresent()
+                    && grant.get().mayPublish(call.parameter("topic").orElse(""))) {
+                return Optional.empty();
+            }
+            if (grant.isPresent() || rights.required()) {
+                return Optional.of(
+                        token.isEmpty()
+                                ? unauthorised("to publish, send a token")
+                                : forbidden("this token has not the right to publish to the topic"));
+            }
         }
-        return Optional.empty();
+        return deniedToStrangers(call);
     }
 
-    private boolean authorised(Call call) {
-        return call.header("Authorization")
-                .filter(value -> value.regionMatches(true, 0, "Bearer ", 0, 7))
-                // Takes as long for a wrong token as for the right one.
-                .map(value -> MessageDigest.isEqual(
-                        value.substring(7).strip().getBytes(StandardCharsets.UTF_8), adminToken.orElseThrow()))
-                .orElse(false);
+    /**
+     * To who shows no token. Where none is set, the server is bound to loopback and every caller is local; a web page in a
+     * local browser is not meant, and its browser says so with an Origin.
+     */
+    private Optional<HttpResponse> deniedToStrangers(Call call) {
+        if (adminToken.isPresent()) {
+            return Optional.of(unauthorised("this changes state: send the admin token"));
+        }
+        return call.header("Origin")
+                .map(origin -> forbidden("a web page may not change state where no admin token is set"));
+    }
+
+    private static HttpResponse unauthorised(String reason) {
+        return Answers.error(StatusCodes.UNAUTHORIZED, "UNAUTHORIZED", reason + " as 'Authorization: Bearer TOKEN'")
+                .addHeader(WWWAuthenticate.create(HttpChallenge.create("Bearer", "weir")));
+    }
+
+    private static HttpResponse forbidden(String reason) {
+        return Answers.error(StatusCodes.FORBIDDEN, "FORBIDDEN", reason);
+    }
+
+    /** Takes as long for a wrong token as for the right one. */
+    private boolean isAdmins(String token) {
+        return MessageDigest.isEqual(token.getBytes(StandardCharsets.UTF_8), adminToken.orElseThrow());
     }
 
     private static HttpResponse confirmStopped(BrokerProcess broker, Call call) {

@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import io.weir.topics.TopicStats;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -42,7 +43,12 @@ record NsqStats(
             boolean paused,
             Latency e2eProcessingLatency) {}
 
-    /** One channel of it. */
+    /**
+     * One channel of it.
+     *
+     * @param clientCount its consumers at this broker, actors included
+     * @param clients those of them that came by the TCP port
+     */
     record Channel(
             String channelName,
             int depth,
@@ -53,9 +59,56 @@ record NsqStats(
             long requeueCount,
             long timeoutCount,
             int clientCount,
-            List<Object> clients,
+            List<Client> clients,
             boolean paused,
             Latency e2eProcessingLatency) {}
+
+    /** One consumer. */
+    record Client(
+            String clientId,
+            String hostname,
+            String version,
+            String remoteAddress,
+            int state,
+            int readyCount,
+            int inFlightCount,
+            long messageCount,
+            long finishCount,
+            long requeueCount,
+            long connectTs,
+            int sampleRate,
+            boolean deflate,
+            boolean snappy,
+            String userAgent,
+            boolean authed,
+            String authIdentity,
+            boolean tls,
+            String tlsVersion,
+            String tlsCipherSuite) {
+        static Client of(ClientStats client) {
+            return new Client(
+                    client.clientId(),
+                    client.hostname(),
+                    ClientStats.VERSION,
+                    client.remoteAddress(),
+                    client.state(),
+                    client.readyCount(),
+                    client.inFlightCount(),
+                    client.messages(),
+                    client.finished(),
+                    client.requeued(),
+                    client.connectedAtS(),
+                    client.sampleRate(),
+                    client.deflate(),
+                    client.snappy(),
+                    client.userAgent(),
+                    client.token().isPresent(),
+                    client.token().orElse(""),
+                    client.tls(),
+                    client.tlsVersion(),
+                    client.tlsCipherSuite());
+        }
+    }
 
     /** Never measured here, and always there in nsqd. */
     record Latency(int count, List<Object> percentiles) {
@@ -73,7 +126,8 @@ record NsqStats(
         }
     }
 
-    static NsqStats of(BrokerProcess broker, List<TopicStats> found, Wanted wanted) {
+    /** @param clients empty if they were not asked for */
+    static NsqStats of(BrokerProcess broker, List<TopicStats> found, List<ClientStats> clients, Wanted wanted) {
         return new NsqStats(
                 GatewayLoop.VERSION,
                 broker.readiness().ready()
@@ -84,20 +138,20 @@ record NsqStats(
                         .filter(topic -> wanted.topic.isEmpty()
                                 || wanted.topic.get().equals(topic.topic().value()))
                         .sorted(Comparator.comparing(topic -> topic.topic().value()))
-                        .map(topic -> topic(topic, wanted))
+                        .map(topic -> topic(topic, clients, wanted))
                         .toList(),
                 wanted.memory ? Memory.now() : null,
                 List.of());
     }
 
-    private static Topic topic(TopicStats topic, Wanted wanted) {
+    private static Topic topic(TopicStats topic, List<ClientStats> clients, Wanted wanted) {
         return new Topic(
                 topic.topic().value(),
                 topic.channels().stream()
                         .filter(channel ->
                                 wanted.channel.isEmpty() || wanted.channel.get().equals(channel.name()))
                         .sorted(Comparator.comparing(TopicStats.ChannelStats::name))
-                        .map(NsqStats::channel)
+                        .map(channel -> channel(topic.topic().value(), channel, clients))
                         .toList(),
                 topic.unrouted(),
                 0,
@@ -107,7 +161,8 @@ record NsqStats(
                 Latency.NONE);
     }
 
-    private static Channel channel(TopicStats.ChannelStats channel) {
+    private static Channel channel(String topic, TopicStats.ChannelStats channel, List<ClientStats> clients) {
+        Optional<ClientStats.Subscribed> subscription = Optional.of(new ClientStats.Subscribed(topic, channel.name()));
         return new Channel(
                 channel.name(),
                 channel.queued(),
@@ -117,8 +172,11 @@ record NsqStats(
                 channel.received(),
                 channel.requeued(),
                 channel.timedOut(),
-                channel.consumers(),
-                List.of(),
+                channel.localConsumers(),
+                clients.stream()
+                        .filter(client -> client.subscription().equals(subscription))
+                        .map(Client::of)
+                        .toList(),
                 channel.paused(),
                 Latency.NONE);
     }
@@ -167,6 +225,22 @@ record NsqStats(
                         channel.requeueCount,
                         channel.timeoutCount,
                         channel.messageCount);
+                for (Client client : channel.clients) {
+                    line(
+                            out,
+                            "          [%s %-20s] state: %d inflt: %-4d rdy: %-4d fin: %-8d re-q: %-8d msgs: %-8d connected: %s",
+                            client.version,
+                            // The client's own words: they must not look like another line.
+                            client.clientId.replaceAll("\\p{Cntrl}", "?"),
+                            client.state,
+                            client.inFlightCount,
+                            client.readyCount,
+                            client.finishCount,
+                            client.requeueCount,
+                            client.messageCount,
+                            Duration.between(Instant.ofEpochSecond(client.connectTs), Instant.now())
+                                    .truncatedTo(ChronoUnit.SECONDS));
+                }
             }
         }
         return out.toString();

@@ -17,6 +17,7 @@ import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.transport.api.MessageContext;
 import io.weir.transport.api.PublishOutcome;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -128,7 +129,7 @@ final class NsqdRoutes {
                             + bodies.stream().mapToLong(each -> each.length).sum()
                     > bounds.maxBatchBytes()) {
                 throw new Refusal(
-                        StatusCodes.PAYLOAD_TOO_LARGE,
+                        StatusCodes.CONTENT_TOO_LARGE,
                         "BODY_TOO_BIG",
                         "the messages, with four bytes each for their lengths, are more than " + bounds.maxBatchBytes()
                                 + " bytes");
@@ -207,7 +208,7 @@ final class NsqdRoutes {
     private static void checkSize(int bytes, int mostBytes) {
         if (bytes > mostBytes) {
             throw new Refusal(
-                    StatusCodes.PAYLOAD_TOO_LARGE, "MSG_TOO_BIG", "a message has at most " + mostBytes + " bytes");
+                    StatusCodes.CONTENT_TOO_LARGE, "MSG_TOO_BIG", "a message has at most " + mostBytes + " bytes");
         }
     }
 
@@ -255,11 +256,14 @@ final class NsqdRoutes {
         if (topics.path() == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting");
         }
+        CompletionStage<List<ClientStats>> clients =
+                wanted.clients() ? topics.path().clients() : CompletableFuture.completedFuture(List.of());
         return topics.path()
                 .stats()
-                .thenApplyAsync(
-                        found -> {
-                            NsqStats stats = NsqStats.of(broker, found, wanted);
+                .thenCombineAsync(
+                        clients,
+                        (found, connected) -> {
+                            NsqStats stats = NsqStats.of(broker, found, connected, wanted);
                             return json ? Answers.nsq(stats) : Answers.nsqText(stats.text());
                         },
                         call.executor());

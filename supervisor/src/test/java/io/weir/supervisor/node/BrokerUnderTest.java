@@ -14,6 +14,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -27,7 +28,11 @@ record BrokerUnderTest(Thread thread, String http, Endpoint tcp) {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     static BrokerUnderTest start(Map<String, String> environment) throws Exception {
-        SettingsLoader settings = SettingsLoader.load(Optional.empty(), environment);
+        return start(Optional.empty(), environment);
+    }
+
+    static BrokerUnderTest start(Optional<Path> file, Map<String, String> environment) throws Exception {
+        SettingsLoader settings = SettingsLoader.load(file, environment);
         Thread thread = new Thread(() -> BrokerProcess.run(settings), "broker-under-test");
         thread.start();
         BrokerUnderTest running = new BrokerUnderTest(

@@ -13,6 +13,7 @@ import io.weir.supervisor.store.RunningStore;
 import io.weir.supervisor.store.StoreServer;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 class HttpServerTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TOKEN = "a token that is long enough";
+    private static final String BILLING = "the-secret-of-billing";
 
     @TempDir
     private static Path dir;
@@ -197,7 +199,11 @@ class HttpServerTest {
                 "b2", dir.resolve("b2"), StoreServer.url(FreePorts.take(1)[0]), StoreServer.USER);
         environment.put("WEIR_STORE_START_TIMEOUT", "10m");
         environment.put("WEIR_HTTP_ADMIN_TOKEN", TOKEN);
-        BrokerUnderTest waiting = BrokerUnderTest.start(environment);
+        Path file = Files.writeString(
+                dir.resolve("b2.conf"),
+                "weir.tcp.auth.tokens = [{ name = billing, secret = \"" + BILLING
+                        + "\", publish = [\"invoices.*\"], subscribe = [] }]");
+        BrokerUnderTest waiting = BrokerUnderTest.start(Optional.of(file), environment);
 
         HttpResponse<String> readiness = waiting.get("/ready");
         assertThat(readiness.statusCode()).isEqualTo(503);
@@ -213,6 +219,21 @@ class HttpServerTest {
         for (String path : List.of("/pub?topic=t", "/mpub?topic=t", "/topic/create?topic=t", "/v1/topics/t/pause")) {
             assertThat(waiting.post(path).statusCode()).as(path).isEqualTo(401);
         }
+
+        String[] billing = {"Authorization", "Bearer " + BILLING};
+        assertThat(waiting.post("/pub?topic=invoices.may", billing).body())
+                .as("may publish, though not nothing")
+                .contains("MSG_EMPTY");
+        assertThat(waiting.post("/pub?topic=orders", billing).statusCode()).isEqualTo(403);
+        assertThat(waiting.post("/pub?topic=invoices.may", "Authorization", "Bearer " + BILLING + "x")
+                        .statusCode())
+                .isEqualTo(403);
+        assertThat(waiting.post("/topic/create?topic=invoices.may", billing).statusCode())
+                .isEqualTo(401);
+        assertThat(waiting.post("/pub?topic=orders", "Authorization", "Bearer " + TOKEN)
+                        .body())
+                .as("an operator may everything")
+                .contains("MSG_EMPTY");
 
         HttpResponse<String> withoutToken = waiting.post("/stop");
         assertThat(withoutToken.statusCode()).isEqualTo(401);

@@ -359,6 +359,13 @@ class NsqdRoutesTest {
                     .doesNotContain("t-all");
             JsonNode channel = channelStats("t-stats", "work");
             assertThat(channel.get("client_count").asInt()).isEqualTo(1);
+            assertThat(channel.at("/clients/0/state").asInt()).isEqualTo(3);
+            assertThat(channel.at("/clients/0/ready_count").asInt()).isEqualTo(1);
+            assertThat(channel.at("/clients/0/remote_address").asText())
+                    .isEqualTo("127.0.0.1:" + reader.socket().getLocalPort());
+            assertThat(broker.json("/stats?format=json&topic=t-stats&include_clients=0")
+                            .at("/topics/0/channels/0/clients"))
+                    .isEmpty();
             assertThat(channel.get("message_count").asInt()).isEqualTo(1);
             assertThat(broker.json("/stats?format=json&include_mem=false")
                             .get("memory")
