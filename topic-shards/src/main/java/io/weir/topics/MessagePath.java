@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
@@ -148,8 +149,23 @@ public final class MessagePath implements AutoCloseable {
         return tell(() -> shards.deleteChannel(topic, channel));
     }
 
+    /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */
+    public CompletionStage<Void> empty(TopicName topic) {
+        return tell(() -> shards.empty(topic));
+    }
+
+    /** Drops what a channel holds at this broker, also what consumers have and did not acknowledge. */
+    public CompletionStage<Void> emptyChannel(TopicName topic, String channel) {
+        return tell(() -> shards.emptyChannel(topic, channel));
+    }
+
     public CompletionStage<List<TopicStats>> stats() {
         return ask(shards::stats);
+    }
+
+    /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
+    public CompletionStage<List<ClientStats>> clients() {
+        return ask(loop::clients);
     }
 
     @Override

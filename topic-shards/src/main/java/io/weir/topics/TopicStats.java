@@ -19,14 +19,21 @@ public record TopicStats(
         int unrouted,
         long dropped,
         List<ChannelStats> channels) {
-    /** The same of one channel; the counters begin with the channel. */
+    /**
+     * The same of one channel; the counters begin with the channel.
+     *
+     * @param consumers also other brokers on behalf of theirs
+     * @param localConsumers without those
+     */
     public record ChannelStats(
             String name,
             int queued,
             int deferred,
             int inFlight,
             int consumers,
+            int localConsumers,
             boolean paused,
+            long received,
             long delivered,
             long finished,
             long requeued,

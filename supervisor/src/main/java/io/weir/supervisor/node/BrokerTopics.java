@@ -1,8 +1,10 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
@@ -10,33 +12,79 @@ import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.Federation;
 import io.weir.topics.FederationStats;
 import io.weir.topics.Homes;
+import io.weir.topics.Intake;
 import io.weir.topics.MessagePath;
 import io.weir.topics.PathSettings;
 import io.weir.topics.TopicDefaults;
+import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
+import io.weir.transport.gateway.AccessRights;
+import io.weir.transport.gateway.BrokerDirectory;
+import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.TlsOffer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
  * ask whichever desk is there for topics that they do not know.
  */
 final class BrokerTopics implements TopicDirectory, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
+
+    /** Where clients reach the brokers that run, as far as the registry was read. */
+    private static final class Neighbours implements BrokerDirectory {
+        private final BrokerId self;
+        private volatile Map<BrokerId, String> tcp = Map.of();
+
+        private Neighbours(BrokerId self) {
+            this.self = self;
+        }
+
+        private void follow(List<RegisteredBroker> brokers) {
+            tcp = brokers.stream()
+                    .filter(RegisteredBroker::running)
+                    .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
+        }
+
+        @Override
+        public Optional<BrokerId> self() {
+            return Optional.of(self);
+        }
+
+        @Override
+        public Optional<String> tcpOf(BrokerId broker) {
+            return Optional.ofNullable(tcp.get(broker));
+        }
+    }
+
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
+    private final ClientTerms terms;
+    private final Neighbours neighbours;
     private final PathSettings bounds;
+    private final Intake.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
-    private MessagePath path;
+    private volatile MessagePath path;
+    private volatile Intake intake;
     private volatile Federation federation;
     private volatile ActorRef<TopicDesk.Command> desk;
+    /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
+    private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
     BrokerTopics(WeirSettings settings) {
         try {
@@ -57,7 +105,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 base.messageTimeoutNs(),
                 base.maxMessageTimeoutNs(),
                 base.maxDelayNs(),
-                base.stallNs());
+                base.stallNs(),
+                settings.clients().handshakeTimeout().toNanos());
+        terms = terms(settings);
+        neighbours = new Neighbours(settings.broker().id());
         PathSettings path = PathSettings.defaults();
         bounds = new PathSettings(
                 path.maxTopics(),
@@ -65,15 +116,58 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 settings.topics().storeBytes(),
                 path.definitionWaitNs(),
                 path.maxMessageTimeoutNs());
+        intakeBounds = new Intake.Bounds(
+                gateway.maxMessageBytes(),
+                gateway.maxBodyBytes(),
+                TimeUnit.NANOSECONDS.toMillis(gateway.maxDelayNs()),
+                settings.http().maxPublications(),
+                64L << 20);
         try {
             loop = new GatewayLoop(
-                    new InetSocketAddress(settings.tcp().host(), settings.tcp().port()), gateway, System::nanoTime);
+                    new InetSocketAddress(settings.tcp().host(), settings.tcp().port()),
+                    gateway,
+                    terms,
+                    neighbours,
+                    System::nanoTime);
         } catch (IOException e) {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp);
+    }
+
+    private static ClientTerms terms(WeirSettings settings) {
+        ClientSettings clients = settings.clients();
+        if (clients.auth().tokens().isEmpty()
+                && !clients.auth().chosen()
+                && !settings.tcp().loopback()) {
+            LOG.warn(
+                    "whoever reaches {} may publish and consume everything: set weir.tcp.auth.secret or tokens, or weir.tcp.auth.required ="
+                            + " off if that is meant",
+                    settings.tcp());
+        }
+        try {
+            return new ClientTerms(
+                    clients.tls().map(files -> TlsOffer.read(files.certificate(), files.key(), files.clientCa())),
+                    clients.tlsRequired(),
+                    clients.snappy(),
+                    clients.deflate(),
+                    clients.maxDeflateLevel(),
+                    new AccessRights(
+                            clients.auth().required(),
+                            clients.auth().tokens().stream()
+                                    .map(token -> new AccessRights.Token(
+                                            token.name(), token.secret(), token.publish(), token.subscribe()))
+                                    .toList()));
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.tcp.tls: " + e.getMessage());
+        }
+    }
+
+    /** Who may publish and consume what, for other ways in than the gateway. */
+    AccessRights rights() {
+        return terms.rights();
     }
 
     /** Called by whoever gave the gates something to do. */
@@ -88,6 +182,12 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
         }
+        intake = new Intake(path, intakeBounds, System::nanoTime);
+    }
+
+    /** Where HTTP publishes; empty until the message path has started. */
+    Optional<Intake> intake() {
+        return Optional.ofNullable(intake);
     }
 
     /** How the others link to this broker; empty if they can't. */
@@ -97,6 +197,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     /** The brokers that the registry knows. */
     void follow(List<RegisteredBroker> brokers) {
+        neighbours.follow(brokers);
         links.ifPresent(to -> to.follow(brokers));
     }
 
@@ -106,6 +207,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     MessagePath path() {
         return path;
+    }
+
+    Intake.Bounds intakeBounds() {
+        return intakeBounds;
     }
 
     GatewaySettings gateway() {
@@ -127,6 +232,20 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** The desk of this life of the actor system. */
     void desk(ActorRef<TopicDesk.Command> ofThisLife) {
         desk = ofThisLife;
+    }
+
+    /** What a topic is like now; an older word than the last is left. */
+    void learned(TopicDefinition definition) {
+        known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
+    }
+
+    /** The topics that there are, by name, as this broker knows: another's news takes up to a second. */
+    List<TopicDefinition> definitions() {
+        return known.values().stream().filter(TopicDefinition::exists).toList();
+    }
+
+    Optional<TopicDefinition> definition(String topic) {
+        return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 
     /** While no desk is there, the message path asks again. */

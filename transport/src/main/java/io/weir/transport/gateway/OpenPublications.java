@@ -11,6 +11,7 @@ final class OpenPublications {
     static final int MOST = 64;
 
     private Verb[] verbs = new Verb[1];
+    private int[] messages = new int[1];
     private String[] errors = new String[1];
     private byte[] outcomes = new byte[1];
     private long first;
@@ -30,26 +31,30 @@ final class OpenPublications {
     }
 
     /** Answers its ticket. */
-    long add(Verb verb) {
+    long add(Verb verb, int count) {
         if (next - first == verbs.length) {
             grow();
         }
         int at = at(next);
         verbs[at] = verb;
+        messages[at] = count;
         outcomes[at] = OPEN;
         return next++;
     }
 
     private void grow() {
         Verb[] oldVerbs = verbs;
+        int[] oldMessages = messages;
         String[] oldErrors = errors;
         byte[] oldOutcomes = outcomes;
         verbs = Arrays.copyOf(oldVerbs, 2 * oldVerbs.length);
+        messages = new int[verbs.length];
         errors = new String[verbs.length];
         outcomes = new byte[verbs.length];
         for (long ticket = first; ticket < next; ticket++) {
             int from = (int) ticket & oldVerbs.length - 1;
             verbs[at(ticket)] = oldVerbs[from];
+            messages[at(ticket)] = oldMessages[from];
             errors[at(ticket)] = oldErrors[from];
             outcomes[at(ticket)] = oldOutcomes[from];
         }
@@ -62,6 +67,10 @@ final class OpenPublications {
 
     Verb verb(long ticket) {
         return verbs[at(ticket)];
+    }
+
+    int messages(long ticket) {
+        return messages[at(ticket)];
     }
 
     void accepted(long ticket) {

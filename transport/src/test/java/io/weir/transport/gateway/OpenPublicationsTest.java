@@ -17,7 +17,7 @@ class OpenPublicationsTest {
         long nextAnswer = 0;
         for (int i = 0; i < 10_000; i++) {
             if (!open.isFull() && random.nextInt(3) > 0) {
-                outstanding.add(open.add(Verb.PUB));
+                outstanding.add(open.add(Verb.PUB, 1));
                 if (random.nextInt(20) == 0) {
                     open.removeLast();
                     outstanding.remove(outstanding.size() - 1);
