@@ -302,11 +302,15 @@ final class BenchRun {
                 told(result.allocatedBytesPerMessage(), " B"));
         output.printf(
                 "memory: resident %s; live heap %s%n",
-                told(result.brokerMemoryMiB(), ""), told(result.brokerHeapMiB(), ""));
+                told(result.brokerMemoryMiB()), told(result.brokerHeapMiB()));
     }
 
-    private static String told(Object quantity, String unit) {
-        return quantity == null ? "unknown" : quantity + unit;
+    private static String told(Double quantity, String unit) {
+        return quantity == null ? "unknown" : String.format("%,.1f%s", quantity, unit);
+    }
+
+    private static String told(Result.Course course) {
+        return course == null ? "unknown" : course.toString();
     }
 
     /** Says what spoils a result; percentiles of what arrived say nothing about what did not. */

@@ -253,9 +253,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     /** All of it in, then all of it out, each for as long as it gets on; what could get in comes out in any case. */
     private void runQueued(Load.Shape.Queued shape, Runnable whenQueued) throws IOException {
+        measureFromNs = System.nanoTime();
         endNs = measureFromNs + MAX_LATENCY_NS;
-        long nowNs = System.nanoTime();
-        awaitAnswers(nowNs, () -> acknowledged + refused >= shape.messages(), shape);
+        awaitAnswers(measureFromNs, () -> acknowledged + refused >= shape.messages(), shape);
         whenQueued.run();
         for (Connection consumer : consumers) {
             if (!wire.grant(consumer, load.credit())) {
