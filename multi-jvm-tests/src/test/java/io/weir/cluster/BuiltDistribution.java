@@ -14,7 +14,7 @@ public final class BuiltDistribution {
 
     private BuiltDistribution() {}
 
-    static Installation installation() {
+    public static Installation installation() {
         return new Installation(only(TARGET.resolve("dist"), "weir-*"));
     }
 
@@ -27,7 +27,7 @@ public final class BuiltDistribution {
     }
 
     /** A directory of a test's own, kept after it. */
-    static Path directory(String name) {
+    public static Path directory(String name) {
         return TARGET.resolve("clusters").resolve(name);
     }
 

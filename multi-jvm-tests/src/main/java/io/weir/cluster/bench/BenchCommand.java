@@ -12,12 +12,23 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         description = "Measure a broker under load, alone or beside a peer in the same run.",
-        subcommands = {LatencyCommand.class, ThroughputCommand.class, RelayCommand.class},
+        subcommands = {
+            LatencyCommand.class,
+            ThroughputCommand.class,
+            FirstCommand.class,
+            QueuedCommand.class,
+            StampsCommand.class,
+            RelayCommand.class
+        },
         footer = {
             "",
             "Examples:",
             "  weir bench latency --rate 10000 --publishers 1000 --seconds 20",
-            "  weir bench throughput --against nats@127.0.0.1:4222"
+            "  weir bench throughput --against nats@127.0.0.1:4222",
+            "  weir bench first --idle 5s",
+            "",
+            "What of a message's CPU time (brokerCpuNanosPerMessage of latency and throughput) is the limiter's, in a source tree:",
+            "  mvn -Pquick,limit-bench -pl topic-shards -am test"
         })
 public final class BenchCommand implements CliCommand {
     @Spec

@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ClusterOption;
@@ -9,12 +10,14 @@ import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.local.Installation;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Mixin;
@@ -27,6 +30,10 @@ final class BenchRun {
     private static final Duration DRAIN = Duration.ofSeconds(10);
     /** Before each round of a comparison, on connections that are new; the long warm-up comes once for each target. */
     private static final Duration ROUND_WARM_UP = Duration.ofSeconds(1);
+
+    private static final long MAX_BUFFERED = 256L << 20;
+    /** Libraries, the terminal, a relay's pipes. */
+    private static final int SPARE_DESCRIPTORS = 50;
 
     private static final Pattern NAME = Pattern.compile("[.a-zA-Z0-9_-]{1,64}(#ephemeral)?");
 
@@ -79,16 +86,6 @@ final class BenchRun {
             description = "The process of a target on this machine, for its CPU: --pid nats=1234.")
     private Map<String, Long> pids = Map.of();
 
-    @Option(names = "--seconds", defaultValue = "10", description = "Measured time (default: ${DEFAULT-VALUE}).")
-    private double seconds;
-
-    @Option(
-            names = "--warmup",
-            paramLabel = "SECONDS",
-            defaultValue = "5",
-            description = "Load before the measured time (default: ${DEFAULT-VALUE}).")
-    private double warmUpSeconds;
-
     @Option(names = "--size", defaultValue = "100", description = "Bytes of a message (default: ${DEFAULT-VALUE}).")
     private int size;
 
@@ -99,9 +96,15 @@ final class BenchRun {
     private String channel;
 
     @Option(
+            names = "--consumers",
+            defaultValue = "1",
+            description = "Connections that consume, all in one channel (default: ${DEFAULT-VALUE}).")
+    private int consumers;
+
+    @Option(
             names = "--rdy",
             defaultValue = "2500",
-            description = "Messages that the consumer takes unacknowledged (default: ${DEFAULT-VALUE}).")
+            description = "Messages that a consumer takes unacknowledged (default: ${DEFAULT-VALUE}).")
     private int rdy;
 
     @Option(
@@ -119,19 +122,54 @@ final class BenchRun {
     }
 
     /** Runs {@code shape} as the options say, and prints what came out. */
-    int run(Load.Shape shape, int connections) {
-        require(seconds > 0 && seconds <= 86_400, "--seconds must be above 0, and a day at the most");
-        require(warmUpSeconds >= 0 && warmUpSeconds <= 3_600, "--warmup must be within 0 and 3600");
+    int run(Load.Shape shape, int connections, Duration warmUp, Duration measured) {
+        Load load = load(shape, connections, warmUp, measured);
+        return on(targets -> targets.size() == 1 ? alone(targets.get(0), load) : inTurn(targets, load));
+    }
+
+    /** Queues messages at one target and takes them out again. */
+    int queue(Load.Shape.Queued shape, int connections) {
+        require(against.isEmpty(), "what queued messages cost is measured on one target at a time: no --against");
+        Load load = load(shape, connections, Duration.ZERO, Duration.ZERO);
+        return on(targets -> queue(targets.get(0), shape, load));
+    }
+
+    private Load load(Load.Shape shape, int connections, Duration warmUp, Duration measured) {
         require(connections >= 1 && connections <= 10_000, "--connections must be within 1 and 10000");
+        require(consumers >= 1 && consumers <= 1_000, "--consumers must be within 1 and 1000");
         require(
                 size >= Load.MIN_BODY_BYTES && size <= Load.MAX_BODY_BYTES,
                 "--size must be within " + Load.MIN_BODY_BYTES + " (a stamp) and " + Load.MAX_BODY_BYTES);
+        require(
+                (long) connections * shape.batch().messages() * size <= MAX_BUFFERED,
+                "--connections times --batch times --size is more than " + (MAX_BUFFERED >> 20)
+                        + " MiB, which all have to have room here at once");
         require(rdy >= 1, "--rdy must be 1 or more");
         require(rounds >= 1 && rounds <= 1_000, "--rounds must be within 1 and 1000");
         require(NAME.matcher(topic).matches(), "--topic: '" + topic + "' is not a topic's name");
         require(NAME.matcher(channel).matches(), "--channel: '" + channel + "' is not a channel's name");
-        Load load = new Load(
-                shape, connections, size, topic, channel, rdy, time(warmUpSeconds), time(seconds), DRAIN, pause);
+        requireDescriptors(connections + consumers);
+        return new Load(shape, connections, consumers, size, topic, channel, rdy, warmUp, measured, DRAIN, pause);
+    }
+
+    /** A run that ends half-way through its connections, with an error of the system's, would not say why. */
+    static void requireDescriptors(int connections) {
+        if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system) {
+            long most = system.getMaxFileDescriptorCount();
+            long needed = connections + system.getOpenFileDescriptorCount() + SPARE_DESCRIPTORS;
+            require(
+                    most < 0 || needed <= most,
+                    connections + " connections need " + needed + " file descriptors and this process may have " + most
+                            + ": raise its limit, 'ulimit -n' (and 'ulimit -Hn'), here and where the broker is started");
+        }
+    }
+
+    /** What is done with the targets. */
+    private interface Measurement {
+        int on(List<Target> targets) throws IOException;
+    }
+
+    private int on(Measurement measurement) {
         List<RelayProcess> relays = new ArrayList<>();
         try {
             List<Target> targets = new ArrayList<>();
@@ -142,7 +180,12 @@ final class BenchRun {
             require(
                     targets.stream().map(Target::name).distinct().count() == targets.size(),
                     "each target can be there once");
-            return targets.size() == 1 ? alone(targets.get(0), load) : inTurn(targets, load);
+            for (Target target : targets) {
+                require(
+                        consumers == 1 || target.wire().shares(),
+                        "consumers of " + target.name() + " cannot divide messages among themselves: no --consumers");
+            }
+            return measurement.on(targets);
         } catch (WireException e) {
             throw CliException.unavailable(e.getMessage());
         } catch (IOException e) {
@@ -158,8 +201,51 @@ final class BenchRun {
         }
     }
 
-    private static Duration time(double seconds) {
-        return Duration.ofNanos((long) (seconds * 1e9));
+    private int queue(Target target, Load.Shape.Queued shape, Load load) throws IOException {
+        try (Generator generator = Generator.connect(target, load)) {
+            List<OptionalDouble> resident = new ArrayList<>();
+            resident.add(Expense.Sample.sum(target.expenses()).residentBytes());
+            long startNs = System.nanoTime();
+            long[] queued = new long[1];
+            generator.run(() -> {
+                queued[0] = generator.acknowledged();
+                tell(target.name() + ": " + queued[0] + " messages are in after "
+                        + (System.nanoTime() - startNs) / 1_000_000 + " ms");
+                resident.add(Expense.Sample.sum(target.expenses()).residentBytes());
+            });
+            Result result = generator.result(Result.Broker.UNKNOWN);
+            Result.Course memoryMiB = resident.size() < 2 ? null : Result.Course.ofMiB(resident);
+            double grownBytes = memoryMiB == null ? 0 : (memoryMiB.end() - memoryMiB.start()) * (1 << 20);
+            QueuedCommand.Outcome outcome = new QueuedCommand.Outcome(
+                    queued[0],
+                    result.refused(),
+                    size,
+                    memoryMiB,
+                    memoryMiB == null ? null : (Double) (double) Math.round(grownBytes / Math.max(1, queued[0])),
+                    result.received(),
+                    Math.round((System.nanoTime() - startNs) / 1e8) / 10.0);
+            if (output.json()) {
+                output.printJson(outcome);
+            } else {
+                output.printf(
+                        "%s: %,d messages of %d bytes queued, %,d came out again, in %.1f s%n",
+                        target.name(), outcome.queued(), size, outcome.received(), outcome.seconds());
+                output.printf(
+                        "broker: resident %s%n",
+                        memoryMiB == null
+                                ? "unknown"
+                                : String.format(
+                                        "%.0f MiB before, %.0f MiB with them: %.0f bytes a message",
+                                        memoryMiB.start(), memoryMiB.end(), outcome.bytesPerMessage()));
+            }
+            int exit = verdict(target.name(), List.of(result));
+            if (queued[0] < shape.messages()) {
+                tell("weir: " + target.name() + ": it held back " + (shape.messages() - queued[0])
+                        + " messages (its queue has a bound, and may hold some of an earlier run: another --topic?)");
+                return ExitCode.FAILED;
+            }
+            return exit;
+        }
     }
 
     private int alone(Target target, Load load) throws IOException {
@@ -209,9 +295,22 @@ final class BenchRun {
                 "latency from the intended time, us: p50 %,.0f  p95 %,.0f  p99 %,.0f  p99.9 %,.0f  max %,.0f%n",
                 result.p50Micros(), result.p95Micros(), result.p99Micros(), result.p999Micros(), result.maxMicros());
         output.printf(
-                "broker: CPU %s, allocated a message %s%n",
-                result.brokerCpuPercent() == null ? "unknown" : result.brokerCpuPercent() + "% of a core",
-                result.allocatedBytesPerMessage() == null ? "unknown" : result.allocatedBytesPerMessage() + " B");
+                "broker: CPU %s; a message takes %s of it, %s on the data path, and allocates %s%n",
+                told(result.brokerCpuPercent(), "% of a core"),
+                told(result.brokerCpuNanosPerMessage(), " ns"),
+                told(result.dataPathNanosPerMessage(), " ns"),
+                told(result.allocatedBytesPerMessage(), " B"));
+        output.printf(
+                "memory: resident %s; live heap %s%n",
+                told(result.brokerMemoryMiB()), told(result.brokerHeapMiB()));
+    }
+
+    private static String told(Double quantity, String unit) {
+        return quantity == null ? "unknown" : String.format("%,.1f%s", quantity, unit);
+    }
+
+    private static String told(Result.Course course) {
+        return course == null ? "unknown" : course.toString();
     }
 
     /** Says what spoils a result; percentiles of what arrived say nothing about what did not. */

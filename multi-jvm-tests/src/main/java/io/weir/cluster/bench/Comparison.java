@@ -34,7 +34,13 @@ final class Comparison {
         figures.put("maxMicros", Result::maxMicros);
         figures.put("messagesPerSecond", Result::messagesPerSecond);
         figures.put("brokerCpuPercent", Result::brokerCpuPercent);
+        figures.put("brokerCpuNanosPerMessage", Result::brokerCpuNanosPerMessage);
         figures.put("allocatedBytesPerMessage", Result::allocatedBytesPerMessage);
+        figures.put(
+                "brokerMemoryMaxMiB",
+                result -> result.brokerMemoryMiB() == null
+                        ? null
+                        : (Double) result.brokerMemoryMiB().max());
         return figures;
     }
 
@@ -103,9 +109,10 @@ final class Comparison {
 
     /** A table for people. */
     List<String> toText() {
-        String row = "%-12s %26s %26s %26s %30s %8s %8s";
+        String row = "%-12s %26s %26s %26s %30s %8s %8s %8s %8s";
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(row, "median", "p50 us", "p95 us", "p99 us", "msg/s", "CPU %", "B/msg"));
+        lines.add(
+                String.format(row, "median", "p50 us", "p95 us", "p99 us", "msg/s", "CPU %", "ns/msg", "B/msg", "MiB"));
         for (String target : targets()) {
             lines.add(String.format(
                     row,
@@ -115,7 +122,9 @@ final class Comparison {
                     text(spread(target, "p99Micros")),
                     text(spread(target, "messagesPerSecond")),
                     medianText(spread(target, "brokerCpuPercent")),
-                    medianText(spread(target, "allocatedBytesPerMessage"))));
+                    medianText(spread(target, "brokerCpuNanosPerMessage")),
+                    medianText(spread(target, "allocatedBytesPerMessage")),
+                    medianText(spread(target, "brokerMemoryMaxMiB"))));
         }
         for (String target : targets().subList(1, rounds.size())) {
             lines.add(String.format(
@@ -126,7 +135,9 @@ final class Comparison {
                     ratioText(target, "p99Micros"),
                     ratioText(target, "messagesPerSecond"),
                     ratioText(target, "brokerCpuPercent"),
-                    ratioText(target, "allocatedBytesPerMessage")));
+                    ratioText(target, "brokerCpuNanosPerMessage"),
+                    ratioText(target, "allocatedBytesPerMessage"),
+                    ratioText(target, "brokerMemoryMaxMiB")));
         }
         return lines;
     }

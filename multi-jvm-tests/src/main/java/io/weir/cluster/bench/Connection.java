@@ -11,19 +11,23 @@ final class Connection implements AutoCloseable {
     final SocketChannel channel;
     final ByteBuffer in;
     final ByteBuffer out;
-    /** Publishes that were not answered yet. */
+    final boolean consumes;
+    /** Messages that were not answered yet. */
     int unacknowledged;
     /** Publishes so far. */
     int published;
     /** Frames are waiting in {@link #in} for room in {@link #out}. */
     boolean stalled;
+    /** Among those that have something to write, or to read on. */
+    boolean dirty;
     /** What the broker refused last, for the case that it closes the connection next. */
     String lastRefusal;
 
-    Connection(String peer, Wire wire, SocketChannel channel, int inBytes, int outBytes) {
+    Connection(String peer, Wire wire, SocketChannel channel, boolean consumes, int inBytes, int outBytes) {
         this.peer = peer;
         this.wire = wire;
         this.channel = channel;
+        this.consumes = consumes;
         this.in = ByteBuffer.allocateDirect(inBytes);
         this.out = ByteBuffer.allocateDirect(outBytes);
     }

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
@@ -18,11 +19,16 @@ import org.HdrHistogram.Histogram;
  * measured. Nothing is allocated per message.
  *
  * <p>An open-loop message that finds its connection's buffer full waits in the schedule, and all later ones behind it; its latency counts
- * from the time at which it was due, so a broker that holds back does not look better for it.
+ * from the time at which it was due, so a broker that holds back does not look better for it. Only connections
+ * with something to write are looked at, so five thousand cost no more than fifty.
  */
 final class Generator implements Wire.Inbox, AutoCloseable {
     private static final int OUT_BYTES = 256 * 1024;
     private static final int PUBLISHER_IN_BYTES = 64 * 1024;
+    private static final int LEAST_BUFFER_BYTES = 16 * 1024;
+    /** What the buffers of all publishing connections take together, each way, before they get smaller. */
+    private static final int PUBLISHERS_BYTES = 128 << 20;
+
     private static final int CONSUMER_IN_BYTES = 512 * 1024;
     private static final long MAX_LATENCY_NS = TimeUnit.HOURS.toNanos(1);
     private static final long PARK_NS = 20_000;
@@ -33,9 +39,14 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private final Wire wire;
     private final Selector selector = Selector.open();
     private final Connection[] publishers;
-    private final Connection consumer;
-    private final byte[] frame;
-    private final int bodyAt;
+    private final Connection[] consumers;
+    private final Connection[] dirty;
+    private int dirtyCount;
+    private final Wire.Publish publish;
+    /** A batch is so many publishes. */
+    private final int publishes;
+
+    private final int batchBytes;
     /** Tells this run's messages from what an earlier one left on the channel. */
     private final long run = ThreadLocalRandom.current().nextLong();
 
@@ -54,6 +65,8 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private long redelivered;
     private long receivedAtNs;
     private boolean readSomething;
+    /** Publishers of the group whose turn it is that have sent already. */
+    private int sentOfGroup;
 
     /** For those who watch from another thread. */
     private volatile long sentSoFar;
@@ -66,24 +79,38 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         Wire.Subject subject = new Wire.Subject(
                 load.topic(),
                 load.channel(),
-                load.credit(),
+                load.shape() instanceof Load.Shape.Queued ? 0 : load.credit(),
                 load.bodyBytes(),
-                load.shape() instanceof Load.Shape.OpenLoop);
-        frame = wire.publish(subject);
-        bodyAt = wire.bodyAt(subject);
-        Arrays.fill(frame, bodyAt, bodyAt + load.bodyBytes(), (byte) 'x');
+                load.shape() instanceof Load.Shape.OpenLoop,
+                load.consumers() > 1);
+        Load.Batch batch = load.shape().batch();
+        publish = wire.publish(subject, batch.as() == Load.Batch.As.mpub ? batch.messages() : 1);
+        publishes = batch.messages() / publish.messages();
+        batchBytes = publishes * publish.bytes().length;
+        for (int i = 0; i < publish.messages(); i++) {
+            int bodyAt = publish.bodyAt() + i * publish.bodyEvery();
+            Arrays.fill(publish.bytes(), bodyAt, bodyAt + load.bodyBytes(), (byte) 'x');
+        }
+        consumers = new Connection[load.consumers()];
         publishers = new Connection[load.connections()];
+        dirty = new Connection[consumers.length + publishers.length];
+        int opened = 0;
         try {
-            // The consumer first: a topic without a channel would keep, or drop, what comes before it.
-            consumer = open(target.name(), target.consumeFrom(), subject, true);
-            for (int i = 0; i < publishers.length; i++) {
+            // Consumers first: a topic without a channel would keep, or drop, what comes before it.
+            for (int i = 0; i < consumers.length; i++, opened++) {
+                consumers[i] = open(target.name(), target.consumeFrom(), subject, true);
+            }
+            for (int i = 0; i < publishers.length; i++, opened++) {
                 Endpoint endpoint =
                         target.publishTo().get(i % target.publishTo().size());
                 publishers[i] = open(target.name(), endpoint, subject, false);
             }
         } catch (IOException e) {
             close();
-            throw e;
+            throw opened == 0
+                    ? e
+                    : new WireException(e.getMessage() + " (after " + opened + " connections of " + dirty.length
+                            + ": how many does it allow, and what is its 'ulimit -n'?)");
         }
     }
 
@@ -99,9 +126,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
             } else {
                 wire.openPublisher(handshake, subject);
             }
-            int inBytes = consumes ? CONSUMER_IN_BYTES + 2 * load.bodyBytes() : PUBLISHER_IN_BYTES;
-            int outBytes = consumes ? OUT_BYTES : OUT_BYTES + batch() * frame.length;
-            Connection connection = handshake.connection(wire, inBytes, outBytes);
+            int inBytes = consumes ? CONSUMER_IN_BYTES + 2 * load.bodyBytes() : fair(PUBLISHER_IN_BYTES);
+            int outBytes = consumes ? OUT_BYTES : fair(OUT_BYTES) + batchBytes;
+            Connection connection = handshake.connection(wire, consumes, inBytes, outBytes);
             connection.channel.register(selector, SelectionKey.OP_READ, connection);
             return connection;
         } catch (IOException e) {
@@ -110,10 +137,13 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         }
     }
 
-    private int batch() {
-        return load.shape() instanceof Load.Shape.OpenLoop openLoop
-                ? openLoop.batch()
-                : ((Load.Shape.Pipelined) load.shape()).batch();
+    private int fair(int bytes) {
+        return Math.max(LEAST_BUFFER_BYTES, Math.min(bytes, PUBLISHERS_BYTES / publishers.length));
+    }
+
+    /** For whoever is called by {@link #run(Runnable)}. */
+    long acknowledged() {
+        return acknowledged;
     }
 
     long sentSoFar() {
@@ -126,14 +156,21 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     /** Runs the load to its end, and a little longer for what is still on its way. */
     void run() throws IOException {
+        run(() -> {});
+    }
+
+    /** The same; {@code whenQueued} is called, by this thread, when everything is in that should wait for its consumers. */
+    void run(Runnable whenQueued) throws IOException {
         long startNs = System.nanoTime() + START_DELAY_NS;
         measureFromNs = startNs + load.warmUp().toNanos();
         endNs = measureFromNs + load.measured().toNanos();
         try {
             if (load.shape() instanceof Load.Shape.OpenLoop openLoop) {
                 runOpenLoop(openLoop, startNs);
+            } else if (load.shape() instanceof Load.Shape.Pipelined pipelined) {
+                runPipelined(pipelined);
             } else {
-                runPipelined((Load.Shape.Pipelined) load.shape());
+                runQueued((Load.Shape.Queued) load.shape(), whenQueued);
             }
         } catch (UncheckedIOException e) {
             throw e.getCause();
@@ -143,20 +180,16 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private void runOpenLoop(Load.Shape.OpenLoop shape, long startNs) throws IOException {
         Schedule schedule = new Schedule(
                 shape.distribution(),
-                shape.publishers(),
-                shape.messagesPerSecond() / shape.batch(),
+                shape.groups(),
+                shape.messagesPerSecond() / shape.batch().messages() * shape.groups() / shape.publishers(),
                 startNs,
                 shape.seed());
         long nowNs = System.nanoTime();
         while (schedule.nextNs() - endNs < 0 ? !drained(nowNs) : !settled(nowNs)) {
             boolean worked = false;
             while (schedule.nextNs() - nowNs <= 0 && schedule.nextNs() - endNs < 0) {
-                Connection connection = publishers[schedule.nextPublisher() % publishers.length];
-                if (connection.out.remaining() < shape.batch() * frame.length) {
+                if (!publishGroup(shape, schedule.nextPublisher(), schedule.nextNs())) {
                     break;
-                }
-                for (int i = 0; i < shape.batch(); i++) {
-                    publish(connection, schedule.nextNs());
                 }
                 schedule.advance();
                 worked = true;
@@ -168,24 +201,37 @@ final class Generator implements Wire.Inbox, AutoCloseable {
             }
         }
         for (; schedule.nextNs() - endNs < 0; schedule.advance()) {
-            unsent += shape.batch();
+            int group = schedule.nextPublisher();
+            int left = shape.firstOf(group + 1) - shape.firstOf(group) - sentOfGroup;
+            unsent += (long) left * shape.batch().messages();
+            sentOfGroup = 0;
         }
+    }
+
+    /** Every publisher of the group sends; false if one found no room, and then it is that one's turn next time. */
+    private boolean publishGroup(Load.Shape.OpenLoop shape, int group, long intendedNs) {
+        int end = shape.firstOf(group + 1);
+        for (int i = shape.firstOf(group) + sentOfGroup; i < end; i++) {
+            Connection connection = publishers[i % publishers.length];
+            if (connection.out.remaining() < batchBytes) {
+                return false;
+            }
+            publishBatch(connection, intendedNs);
+            sentOfGroup++;
+        }
+        sentOfGroup = 0;
+        return true;
     }
 
     private void runPipelined(Load.Shape.Pipelined shape) throws IOException {
         long onTheirWay = (long) shape.window() * publishers.length;
+        int batch = shape.batch().messages();
         long nowNs = System.nanoTime();
         while (nowNs - endNs < 0 || !settled(nowNs)) {
             boolean worked = false;
             for (int i = 0; i < publishers.length && nowNs - endNs < 0; i++) {
-                Connection connection = publishers[i];
-                if (connection.out.position() == 0
-                        && connection.unacknowledged + shape.batch() <= shape.window()
-                        && allSent - refused - allReceived + shape.batch() <= onTheirWay) {
-                    for (int j = 0; j < shape.batch(); j++) {
-                        publish(connection, nowNs);
-                    }
-                    worked = true;
+                if (allSent - refused - allReceived + batch <= onTheirWay) {
+                    worked |= publishWithin(shape.window(), publishers[i], nowNs);
                 }
             }
             worked |= turn();
@@ -196,46 +242,116 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         }
     }
 
+    private boolean publishWithin(int window, Connection connection, long nowNs) {
+        if (connection.out.position() > 0
+                || connection.unacknowledged + load.shape().batch().messages() > window) {
+            return false;
+        }
+        publishBatch(connection, nowNs);
+        return true;
+    }
+
+    /** All of it in, then all of it out, each for as long as it gets on; what could get in comes out in any case. */
+    private void runQueued(Load.Shape.Queued shape, Runnable whenQueued) throws IOException {
+        measureFromNs = System.nanoTime();
+        endNs = measureFromNs + MAX_LATENCY_NS;
+        awaitAnswers(measureFromNs, () -> acknowledged + refused >= shape.messages(), shape);
+        whenQueued.run();
+        for (Connection consumer : consumers) {
+            if (!wire.grant(consumer, load.credit())) {
+                throw new WireException(wire.name() + " has no consumers that wait: nothing can be queued");
+            }
+            touch(consumer);
+        }
+        Load.Shape.Queued nothingMore = new Load.Shape.Queued(0, shape.batch(), shape.window());
+        awaitAnswers(System.nanoTime(), () -> allReceived >= allSent - refused, nothingMore);
+    }
+
+    private void awaitAnswers(long fromNs, BooleanSupplier done, Load.Shape.Queued shape) throws IOException {
+        long nowNs = fromNs;
+        long lastNs = fromNs;
+        long known = -1;
+        while (!done.getAsBoolean() && nowNs - lastNs < load.drain().toNanos()) {
+            boolean worked = false;
+            for (int i = 0; i < publishers.length && allSent < shape.messages(); i++) {
+                worked |= publishWithin(shape.window(), publishers[i], nowNs);
+            }
+            worked |= turn();
+            nowNs = System.nanoTime();
+            if (known != acknowledged + refused + allReceived) {
+                known = acknowledged + refused + allReceived;
+                lastNs = nowNs;
+            }
+            if (!worked) {
+                pause(TimeUnit.MILLISECONDS.toNanos(2));
+            }
+        }
+    }
+
+    private void publishBatch(Connection connection, long intendedNs) {
+        for (int i = 0; i < publishes; i++) {
+            publish(connection, intendedNs);
+        }
+        touch(connection);
+    }
+
     private void publish(Connection connection, long intendedNs) {
         ByteBuffer out = connection.out;
         int at = out.position();
-        out.put(frame);
-        out.putLong(at + bodyAt, run);
-        out.putLong(at + bodyAt + INTENDED_AT, intendedNs);
+        int messages = publish.messages();
+        out.put(publish.bytes());
+        for (int i = 0; i < messages; i++) {
+            int bodyAt = at + publish.bodyAt() + i * publish.bodyEvery();
+            out.putLong(bodyAt, run);
+            out.putLong(bodyAt + INTENDED_AT, intendedNs);
+        }
         wire.number(connection, at);
         connection.published++;
         if (wire.acknowledges()) {
-            connection.unacknowledged++;
+            connection.unacknowledged += messages;
         }
-        allSent++;
+        allSent += messages;
         if (intendedNs - measureFromNs >= 0 && intendedNs - endNs < 0) {
-            measuredSent++;
+            measuredSent += messages;
+        }
+    }
+
+    private void touch(Connection connection) {
+        if (!connection.dirty) {
+            connection.dirty = true;
+            dirty[dirtyCount++] = connection;
         }
     }
 
     /** Writes, reads and answers once; whether anything came. */
     private boolean turn() throws IOException {
-        flush();
         readSomething = false;
+        flush();
         selector.selectNow(onReady);
-        if (consumer.stalled) {
-            receivedAtNs = System.nanoTime();
-            consumer.receive(this);
-            readSomething = true;
-        }
-        consumer.flush();
+        flush();
         sentSoFar = allSent;
         receivedSoFar = allReceived;
         return readSomething;
     }
 
     private void flush() throws IOException {
-        for (Connection connection : publishers) {
-            if (connection.stalled) {
+        int left = 0;
+        for (int i = 0; i < dirtyCount; i++) {
+            Connection connection = dirty[i];
+            boolean written = connection.flush();
+            if (written && connection.stalled) {
+                receivedAtNs = System.nanoTime();
                 connection.receive(this);
+                readSomething = true;
+                written = connection.flush() && !connection.stalled;
             }
-            connection.flush();
+            if (written) {
+                connection.dirty = false;
+            } else {
+                dirty[left++] = connection;
+            }
         }
+        dirtyCount = left;
     }
 
     private void onReady(SelectionKey key) {
@@ -245,6 +361,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
                 receivedAtNs = System.nanoTime();
                 connection.receive(this);
                 readSomething = true;
+                if (connection.stalled || connection.out.position() > 0) {
+                    touch(connection);
+                }
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -273,16 +392,16 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     @Override
     public void acknowledged(Connection from) {
-        from.unacknowledged--;
-        acknowledged++;
+        from.unacknowledged -= publish.messages();
+        acknowledged += publish.messages();
     }
 
     @Override
     public void refused(Connection from, String text) {
         from.lastRefusal = text;
-        if (from != consumer) {
-            from.unacknowledged--;
-            refused++;
+        if (!from.consumes) {
+            from.unacknowledged -= publish.messages();
+            refused += publish.messages();
         }
     }
 
@@ -308,7 +427,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     /** What was measured; call it after {@link #run}. */
-    Result result(Double brokerCpuPercent, Double allocatedBytesPerMessage) {
+    Result result(Result.Broker broker) {
         double seconds = load.measured().toNanos() / 1e9;
         return new Result(
                 measuredSent,
@@ -319,8 +438,12 @@ final class Generator implements Wire.Inbox, AutoCloseable {
                 micros(latencyNs.getValueAtPercentile(99.9)),
                 micros(latencyNs.getMaxValue()),
                 Math.round(10 * measuredReceived / seconds) / 10.0,
-                brokerCpuPercent,
-                allocatedBytesPerMessage,
+                broker.cpuPercent(),
+                broker.cpuNanosPerMessage(),
+                broker.dataPathNanosPerMessage(),
+                broker.allocatedBytesPerMessage(),
+                broker.memoryMiB(),
+                broker.heapMiB(),
                 acknowledged,
                 refused,
                 redelivered,

@@ -90,9 +90,9 @@ final class Handshake implements AutoCloseable {
     }
 
     /** What the generator works on from here: the same socket, not blocking any more. */
-    Connection connection(Wire wire, int inBytes, int outBytes) throws IOException {
+    Connection connection(Wire wire, boolean consumes, int inBytes, int outBytes) throws IOException {
         channel.configureBlocking(false);
-        return new Connection(peer, wire, channel, inBytes, outBytes);
+        return new Connection(peer, wire, channel, consumes, inBytes, outBytes);
     }
 
     @Override

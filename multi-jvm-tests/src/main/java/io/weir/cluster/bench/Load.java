@@ -6,12 +6,15 @@ import java.time.Duration;
  * What is put on a broker.
  *
  * @param shape what is sent when
- * @param credit messages that the consumer takes before it acknowledges one (NSQ's RDY)
+ * @param connections that publish
+ * @param consumers connections that consume, all of them in one channel
+ * @param credit messages that a consumer takes before it acknowledges one (NSQ's RDY)
  * @param drain how long to wait after the end for what was sent
  */
 record Load(
         Shape shape,
         int connections,
+        int consumers,
         int bodyBytes,
         String topic,
         String channel,
@@ -25,18 +28,49 @@ record Load(
 
     static final int MAX_BODY_BYTES = 1 << 20;
 
+    /** Messages that go together. */
+    record Batch(int messages, As as) {
+        /** How they go. */
+        enum As {
+            /** That many publishes in one write, each with its own answer. */
+            pubs,
+            /** One publish with one answer where the protocol has that, as NSQ's MPUB; else the same as {@link #pubs}. */
+            mpub
+        }
+
+        static final Batch NONE = new Batch(1, As.pubs);
+    }
+
     /** What is sent when. */
     sealed interface Shape {
-        /** Messages at a pace that nothing the broker does changes; a publisher sends {@code batch} of them at a time. */
-        record OpenLoop(
-                double messagesPerSecond, int publishers, int batch, Schedule.Distribution distribution, long seed)
-                implements Shape {}
+        Batch batch();
 
         /**
-         * As many as the broker takes: {@code batch} publishes a write, at most {@code window} unacknowledged on a connection, and at most
+         * Messages at a pace that nothing the broker does changes; a publisher sends a batch at a time. Publishers of one group send at the
+         * same instants; as many groups as publishers: each for itself.
+         */
+        record OpenLoop(
+                double messagesPerSecond,
+                int publishers,
+                int groups,
+                Batch batch,
+                Schedule.Distribution distribution,
+                long seed)
+                implements Shape {
+            /** A group is a run of neighbours in number, so that it spreads over connections and brokers. */
+            int firstOf(int group) {
+                return (int) ((long) group * publishers / groups);
+            }
+        }
+
+        /**
+         * As many as the broker takes: a batch a write, at most {@code window} unacknowledged on a connection, and at most
          * window times connections on their way to the consumer, so that a broker's queue does not become the measurement.
          */
-        record Pipelined(int batch, int window) implements Shape {}
+        record Pipelined(Batch batch, int window) implements Shape {}
+
+        /** So many messages into a channel whose consumers take none before all are in; then they take them all. */
+        record Queued(int messages, Batch batch, int window) implements Shape {}
     }
 
     /** What the generator's thread does when there is nothing to do. */
@@ -48,6 +82,7 @@ record Load(
     }
 
     Load lasting(Duration newWarmUp, Duration newMeasured) {
-        return new Load(shape, connections, bodyBytes, topic, channel, credit, newWarmUp, newMeasured, drain, pause);
+        return new Load(
+                shape, connections, consumers, bodyBytes, topic, channel, credit, newWarmUp, newMeasured, drain, pause);
     }
 }

@@ -26,6 +26,12 @@ final class MqttWire implements Wire {
         return true;
     }
 
+    /** Shared subscriptions came with version 5. */
+    @Override
+    public boolean shares() {
+        return false;
+    }
+
     @Override
     public void openPublisher(Handshake handshake, Subject subject) throws IOException {
         ByteArrayOutputStream content = new ByteArrayOutputStream();

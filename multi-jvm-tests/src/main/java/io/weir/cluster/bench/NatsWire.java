@@ -27,7 +27,9 @@ final class NatsWire implements Wire {
 
     @Override
     public void openConsumer(Handshake handshake, Subject subject) throws IOException {
-        connect(handshake, "SUB " + subject.topic() + " 1\r\n");
+        // Without a queue's name each subscriber would get every message.
+        String queue = subject.sharedByConsumers() ? subject.channel() + " " : "";
+        connect(handshake, "SUB " + subject.topic() + " " + queue + "1\r\n");
     }
 
     private static void connect(Handshake handshake, String more) throws IOException {

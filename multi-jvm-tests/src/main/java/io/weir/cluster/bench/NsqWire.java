@@ -101,6 +101,28 @@ final class NsqWire implements Wire {
     }
 
     @Override
+    public Publish publish(Subject subject, int messages) {
+        if (messages == 1) {
+            return Wire.super.publish(subject, 1);
+        }
+        byte[] command = ("MPUB " + subject.topic() + "\n").getBytes(StandardCharsets.US_ASCII);
+        int bodyEvery = 4 + subject.bodyBytes();
+        int content = 4 + messages * bodyEvery;
+        ByteBuffer frame = ByteBuffer.allocate(command.length + 4 + content);
+        frame.put(command).putInt(content).putInt(messages);
+        for (int i = 0; i < messages; i++) {
+            frame.putInt(subject.bodyBytes()).position(frame.position() + subject.bodyBytes());
+        }
+        return new Publish(frame.array(), command.length + 4 + 4 + 4, bodyEvery, messages);
+    }
+
+    @Override
+    public boolean grant(Connection consumer, int credit) {
+        consumer.out.put(("RDY " + credit + "\n").getBytes(StandardCharsets.US_ASCII));
+        return true;
+    }
+
+    @Override
     public void receive(Connection connection, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         while (in.remaining() >= 8) {

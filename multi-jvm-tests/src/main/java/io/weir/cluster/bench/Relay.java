@@ -14,26 +14,37 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The machine's floor: forwards every frame of every publisher to every consumer and does nothing else, on one thread. A consumer that
- * does not keep up holds the publishers back; frames without a consumer are dropped. Listens on loopback only.
+ * The machine's floor: forwards every frame to the consumer whose turn it is and does nothing else, on one thread. When no consumer has
+ * room, the publishers are held back; frames without a consumer are dropped. Listens on loopback only.
+ *
+ * <p>One buffer serves all reads; a publisher keeps only what could not go on yet, so that thousands of them fit into a broker's memory.
  */
 final class Relay implements AutoCloseable {
     private static final int MAX_FRAME_BYTES = 4 + Load.MAX_BODY_BYTES;
     private static final int IN_BYTES = 64 * 1024 + MAX_FRAME_BYTES;
     private static final int OUT_BYTES = 4 * IN_BYTES;
 
+    /** A larger buffer of a publisher's rest is given back when it is empty. */
+    private static final int KEPT_BYTES = 64 * 1024;
+
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
     private final Selector selector = Selector.open();
     private final ServerSocketChannel server = ServerSocketChannel.open();
     private final List<End> consumers = new ArrayList<>();
     private final List<End> heldBack = new ArrayList<>();
+    private final ByteBuffer in = ByteBuffer.allocateDirect(IN_BYTES);
+    private int turn;
     private volatile boolean closed;
 
     /** One connection; its first byte says whether it publishes or consumes. */
     private static final class End {
         final SocketChannel channel;
         final SelectionKey key;
-        final ByteBuffer in = ByteBuffer.allocateDirect(IN_BYTES);
         byte role;
+        /** What was read and has not gone on: a part of a frame, or what it is held back with. Empty most of the time. */
+        ByteBuffer rest = NOTHING;
+
         ByteBuffer out;
 
         End(SocketChannel channel, Selector selector) throws IOException {
@@ -90,24 +101,24 @@ final class Relay implements AutoCloseable {
     }
 
     private void onBytes(End end) throws IOException {
-        if (end.channel.read(end.in) < 0) {
+        in.clear();
+        in.put(end.rest);
+        if (end.channel.read(in) < 0) {
             throw new IOException("closed");
         }
+        in.flip();
         if (end.role == 0) {
             greet(end);
         }
-        if (end.role == RelayWire.CONSUMER) {
-            end.in.clear(); // a consumer has nothing to say
-        } else if (!forward(end)) {
+        // A consumer has nothing to say.
+        if (end.role == RelayWire.PUBLISHER && !forward(end)) {
             end.key.interestOps(0);
             heldBack.add(end);
         }
     }
 
     private void greet(End end) throws IOException {
-        end.in.flip();
-        end.role = end.in.get();
-        end.in.compact();
+        end.role = in.get();
         if (end.role != RelayWire.PUBLISHER && end.role != RelayWire.CONSUMER) {
             throw new IOException("neither publisher nor consumer");
         }
@@ -118,11 +129,9 @@ final class Relay implements AutoCloseable {
         }
     }
 
-    /** Copies the whole frames at hand to every consumer; false if one of them has no room. */
+    /** Hands the whole frames at hand to the next consumer with room, and keeps the rest; false if there are some and none has room. */
     private boolean forward(End publisher) throws IOException {
-        ByteBuffer in = publisher.in;
-        in.flip();
-        int whole = 0;
+        int whole = in.position();
         while (in.limit() - whole >= 4) {
             int length = in.getInt(whole);
             if (length < 0 || length > Load.MAX_BODY_BYTES) {
@@ -133,20 +142,40 @@ final class Relay implements AutoCloseable {
             }
             whole += 4 + length;
         }
-        boolean room = true;
+        int end = in.limit();
+        in.limit(whole);
+        boolean gone = !in.hasRemaining() || handOn();
+        in.limit(end);
+        keepRest(publisher);
+        return gone;
+    }
+
+    private boolean handOn() {
+        if (consumers.isEmpty()) {
+            in.position(in.limit());
+            return true;
+        }
         for (int i = 0; i < consumers.size(); i++) {
-            room &= consumers.get(i).out.remaining() >= whole;
-        }
-        if (room) {
-            int end = in.limit();
-            for (int i = 0; i < consumers.size(); i++) {
-                in.position(0).limit(whole);
-                consumers.get(i).out.put(in);
+            turn = (turn + 1) % consumers.size();
+            ByteBuffer out = consumers.get(turn).out;
+            if (out.remaining() >= in.remaining()) {
+                out.put(in);
+                return true;
             }
-            in.limit(end).position(whole);
         }
-        in.compact();
-        return room;
+        return false;
+    }
+
+    private void keepRest(End publisher) {
+        if (!in.hasRemaining()) {
+            publisher.rest = publisher.rest.capacity() > KEPT_BYTES ? NOTHING : publisher.rest.limit(0);
+            return;
+        }
+        if (publisher.rest.capacity() < in.remaining()) {
+            publisher.rest = ByteBuffer.allocate(in.remaining());
+        }
+        publisher.rest.clear();
+        publisher.rest.put(in).flip();
     }
 
     private void flush() {
@@ -174,6 +203,8 @@ final class Relay implements AutoCloseable {
         for (int i = heldBack.size() - 1; i >= 0; i--) {
             End publisher = heldBack.get(i);
             try {
+                in.clear();
+                in.put(publisher.rest).flip();
                 if (forward(publisher)) {
                     heldBack.remove(i);
                     publisher.key.interestOps(SelectionKey.OP_READ);

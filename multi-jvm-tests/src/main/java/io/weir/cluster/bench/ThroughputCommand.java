@@ -18,11 +18,15 @@ import picocli.CommandLine.Option;
             "",
             "Examples:",
             "  weir bench throughput",
-            "  weir bench throughput --batch 32 --against relay,nats --rounds 7 --seconds 5"
+            "  weir bench throughput --batch 32 --against relay,nats --rounds 7 --seconds 5",
+            "  weir bench throughput --batch 100 --batch-as mpub --consumers 2"
         })
 final class ThroughputCommand implements Callable<Integer> {
     @Mixin
     private BenchRun run;
+
+    @Mixin
+    private Span span;
 
     @Option(
             names = "--connections",
@@ -34,6 +38,14 @@ final class ThroughputCommand implements Callable<Integer> {
     private int batch;
 
     @Option(
+            names = "--batch-as",
+            defaultValue = "pubs",
+            description =
+                    "How a batch goes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). pubs are so many publishes in one"
+                            + " write; mpub is one publish with one answer where the protocol has that (NSQ).")
+    private Load.Batch.As batchAs;
+
+    @Option(
             names = "--window",
             defaultValue = "4096",
             description = "Unacknowledged messages on a connection at the most (default: ${DEFAULT-VALUE}).")
@@ -43,6 +55,10 @@ final class ThroughputCommand implements Callable<Integer> {
     public Integer call() {
         BenchRun.require(batch >= 1 && batch <= 1_000, "--batch must be within 1 and 1000");
         BenchRun.require(window >= batch && window <= 1_000_000, "--window must hold a batch, and 1000000 at the most");
-        return run.run(new Load.Shape.Pipelined(batch, window), connections);
+        return run.run(
+                new Load.Shape.Pipelined(new Load.Batch(batch, batchAs), window),
+                connections,
+                span.warmUp(),
+                span.measured());
     }
 }

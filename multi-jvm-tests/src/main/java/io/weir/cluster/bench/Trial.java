@@ -1,22 +1,28 @@
 package io.weir.cluster.bench;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** One load on one target: the generator on the caller's thread, and beside it a thread that tells the progress and reads the expenses. */
 final class Trial {
+    /** A look at the expenses makes the broker work a little, so there are few. */
+    private static final long LOOK_EVERY_MS = 10_000;
+
     private final Target target;
     private final Load load;
     private final Generator generator;
     private final Consumer<String> progress;
 
-    private Moment from;
-    private Moment to;
+    private final List<Moment> moments = Collections.synchronizedList(new ArrayList<>());
     private long toldSent;
     private long toldReceived;
     private long seconds;
@@ -46,15 +52,18 @@ final class Trial {
         });
         try {
             long warmUpMs = load.warmUp().toMillis();
-            watch.schedule(() -> from = moment(), warmUpMs, TimeUnit.MILLISECONDS);
-            watch.schedule(() -> to = moment(), warmUpMs + load.measured().toMillis(), TimeUnit.MILLISECONDS);
+            long measuredMs = load.measured().toMillis();
+            for (long atMs = 0; atMs < measuredMs; atMs += LOOK_EVERY_MS) {
+                watch.schedule(this::look, warmUpMs + atMs, TimeUnit.MILLISECONDS);
+            }
+            watch.schedule(this::look, warmUpMs + measuredMs, TimeUnit.MILLISECONDS);
             watch.scheduleAtFixedRate(this::tell, 1, 1, TimeUnit.SECONDS);
             generator.run();
         } finally {
             watch.shutdown();
             awaitEnd(watch);
         }
-        return generator.result(cpuPercent(), allocatedBytesPerMessage());
+        return generator.result(broker());
     }
 
     private static void awaitEnd(ScheduledExecutorService watch) {
@@ -65,8 +74,8 @@ final class Trial {
         }
     }
 
-    private Moment moment() {
-        return new Moment(System.nanoTime(), generator.receivedSoFar(), Expense.Sample.sum(target.expenses()));
+    private void look() {
+        moments.add(new Moment(System.nanoTime(), generator.receivedSoFar(), Expense.Sample.sum(target.expenses())));
     }
 
     private void tell() {
@@ -75,36 +84,53 @@ final class Trial {
         seconds++;
         progress.accept(String.format(
                 Locale.ROOT,
-                "%s: %d s%s, %,d msg/s sent, %,d msg/s received, %,d on their way",
+                "%s: %d s%s, %,d msg/s sent, %,d msg/s received, %,d on their way%s",
                 target.name(),
                 seconds,
                 seconds <= load.warmUp().toSeconds() ? " (warm-up)" : "",
                 sent - toldSent,
                 received - toldReceived,
-                sent - received));
+                sent - received,
+                memory()));
         toldSent = sent;
         toldReceived = received;
     }
 
-    private Double cpuPercent() {
-        if (from == null || to == null) {
-            return null;
+    /** As it was when it was last looked at. */
+    private String memory() {
+        OptionalDouble resident = moments.isEmpty()
+                ? OptionalDouble.empty()
+                : moments.get(moments.size() - 1).expense().residentBytes();
+        return resident.isPresent() ? String.format(", %.0f MiB", resident.getAsDouble() / (1 << 20)) : "";
+    }
+
+    private Result.Broker broker() {
+        if (moments.size() < 2) {
+            return Result.Broker.UNKNOWN;
         }
+        Moment from = moments.get(0);
+        Moment to = moments.get(moments.size() - 1);
+        Expense.Sample before = from.expense();
+        Expense.Sample after = to.expense();
         double wallSeconds = (to.atNs() - from.atNs()) / 1e9;
-        return difference(from.expense().cpuSeconds(), to.expense().cpuSeconds(), wallSeconds / 100);
+        double messages = (double) to.received() - from.received();
+        return new Result.Broker(
+                difference(before.cpuSeconds(), after.cpuSeconds(), wallSeconds / 100),
+                difference(before.cpuSeconds(), after.cpuSeconds(), messages / 1e9),
+                difference(before.dataPathSeconds(), after.dataPathSeconds(), messages / 1e9),
+                difference(before.allocatedBytes(), after.allocatedBytes(), messages),
+                course(Expense.Sample::residentBytes),
+                course(Expense.Sample::heapBytes));
     }
 
-    private Double allocatedBytesPerMessage() {
-        return from == null || to == null || to.received() == from.received()
-                ? null
-                : difference(
-                        from.expense().allocatedBytes(),
-                        to.expense().allocatedBytes(),
-                        (double) to.received() - from.received());
+    private Result.Course course(Function<Expense.Sample, OptionalDouble> quantity) {
+        return Result.Course.ofMiB(
+                moments.stream().map(moment -> quantity.apply(moment.expense())).toList());
     }
 
+    /** Null where a side is not known, or there is nothing to divide by. */
     private static Double difference(OptionalDouble before, OptionalDouble after, double divisor) {
-        return before.isPresent() && after.isPresent()
+        return before.isPresent() && after.isPresent() && divisor > 0
                 ? (Double) (Math.round(10 * (after.getAsDouble() - before.getAsDouble()) / divisor) / 10.0)
                 : null;
     }

@@ -8,7 +8,14 @@ import java.io.IOException;
  */
 interface Wire {
     /** What connections are opened for. */
-    record Subject(String topic, String channel, int credit, int bodyBytes, boolean lowLatency) {}
+    record Subject(
+            String topic, String channel, int credit, int bodyBytes, boolean lowLatency, boolean sharedByConsumers) {}
+
+    /**
+     * One publish, ready to be written once its bodies are filled in: the first at {@code bodyAt}, the others {@code bodyEvery} bytes
+     * apart.
+     */
+    record Publish(byte[] bytes, int bodyAt, int bodyEvery, int messages) {}
 
     /** What came in. */
     interface Inbox {
@@ -34,6 +41,21 @@ interface Wire {
 
     /** Where the body starts in {@link #publish}. */
     int bodyAt(Subject subject);
+
+    /** One publish of so many messages; of a single one where the protocol has no batches. */
+    default Publish publish(Subject subject, int messages) {
+        return new Publish(publish(subject), bodyAt(subject), 0, 1);
+    }
+
+    /** Lets a consumer that was opened without credit have messages; false where the protocol knows no credit. */
+    default boolean grant(Connection consumer, int credit) {
+        return false;
+    }
+
+    /** Whether several consumers can divide a topic's messages among themselves. */
+    default boolean shares() {
+        return true;
+    }
 
     /** Gives a publish that starts at {@code at} in the connection's outbound buffer a number of its own, where the protocol wants one. */
     default void number(Connection connection, int at) {}

@@ -1,9 +1,11 @@
 package io.weir.cluster.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Weir;
 import java.io.IOException;
@@ -29,6 +31,7 @@ class BenchCommandTest {
             "maxMicros",
             "messagesPerSecond",
             "brokerCpuPercent",
+            "brokerCpuNanosPerMessage",
             "allocatedBytesPerMessage");
 
     private final StringWriter out = new StringWriter();
@@ -60,9 +63,66 @@ class BenchCommandTest {
             assertThat(json().at("/maxMicros").asDouble())
                     .isGreaterThanOrEqualTo(json().at("/p99Micros").asDouble());
             assertThat(json().at("/brokerCpuPercent").isNumber()).isTrue();
+            assertThat(json().at("/brokerCpuNanosPerMessage").isNumber()).isTrue();
+            assertThat(json().at("/brokerMemoryMiB/max").asDouble())
+                    .isGreaterThanOrEqualTo(json().at("/brokerMemoryMiB/start").asDouble())
+                    .isGreaterThanOrEqualTo(json().at("/brokerMemoryMiB/end").asDouble())
+                    .isPositive();
+            assertThat(json().at("/brokerHeapMiB").isNull()).isTrue();
             assertThat(json().at("/allocatedBytesPerMessage").isNull()).isTrue();
             assertThat(err.toString()).contains("weir: 1 s").contains("msg/s received");
         }
+    }
+
+    @Test
+    void shouldSendSingleMessagesAfterSilences() throws IOException {
+        try (NsqPeer peer = new NsqPeer()) {
+            int exit = weir("bench first --idle 100ms --count 5 -o json --tcp " + peer.endpoint());
+
+            assertThat(exit).as(err.toString()).isEqualTo(ExitCode.OK);
+            assertThat(json().at("/sent").asInt()).isEqualTo(5);
+            assertThat(json().at("/received").asInt()).isEqualTo(5);
+            List<Long> times = peer.intendedNs();
+            assertThat(times).as("one before the measured ones").hasSize(6);
+            for (int i = 1; i < times.size(); i++) {
+                assertThat(times.get(i) - times.get(i - 1)).isEqualTo(100_000_000);
+            }
+        }
+    }
+
+    @Test
+    void shouldSayWhatQueuedMessagesCost() throws IOException {
+        try (NsqPeer peer = new NsqPeer()) {
+            long pid = ProcessHandle.current().pid();
+            int exit = weir("bench queued --messages 2000 -o json --tcp " + peer.endpoint() + " --pid weir=" + pid);
+
+            assertThat(exit).as(err.toString()).isEqualTo(ExitCode.OK);
+            assertThat(json().at("/queued").asInt()).isEqualTo(2_000);
+            assertThat(json().at("/received").asInt()).isEqualTo(2_000);
+            assertThat(json().at("/brokerMemoryMiB/end").asDouble()).isPositive();
+            assertThat(json().at("/bytesPerMessage").isNumber()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldCompareTheGatewaysStampsWithTheTimesOfSending() throws IOException {
+        int exit = weir("bench stamps --connections 50 --rate 2000 --seconds 0.5 --warmup 0.2 -o json");
+
+        assertThat(exit).as(err.toString()).isEqualTo(ExitCode.OK);
+        assertThat(json().at("/messages").asInt()).isBetween(700, 1_300);
+        assertThat(json().at("/connections").asInt()).isEqualTo(50);
+        assertThat(json().at("/p50Micros").asDouble()).isPositive();
+        assertThat(json().at("/maxMicros").asDouble())
+                .isGreaterThanOrEqualTo(json().at("/p99Micros").asDouble());
+        assertThat(json().at("/writeP50Micros").asDouble()).isPositive();
+    }
+
+    @Test
+    void shouldSayHowManyFileDescriptorsAreMissing() {
+        assertThatThrownBy(() -> BenchRun.requireDescriptors(1_500_000_000))
+                .isInstanceOf(CliException.class)
+                .hasMessageContaining("1500000000 connections need")
+                .hasMessageContaining("ulimit -n");
     }
 
     @Test
@@ -127,6 +187,19 @@ class BenchCommandTest {
                 "latency --publishers 0",
                 "latency --distribution normal",
                 "latency --batch 0",
+                "latency --batch-as frames",
+                "latency --groups 0",
+                "latency --publishers 20 --groups 21",
+                "latency --consumers 0",
+                "latency --tcp 127.0.0.1:1 --consumers 2 --against mosquitto",
+                "latency --connections 5000 --batch 1000 --size 1000",
+                "first --idle 5x",
+                "first --idle 1ms",
+                "first --count 0",
+                "queued --messages 5",
+                "queued --tcp 127.0.0.1:1 --against nats",
+                "stamps --rate 0",
+                "stamps --connections 0",
                 "latency --seconds 0",
                 "latency --size 15",
                 "latency --topic a/b",

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.cluster.BrokerCluster;
 import io.weir.cluster.BuiltDistribution;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -16,10 +18,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
 @Timeout(180)
 class BenchIT {
+    private static final Logger LOG = LoggerFactory.getLogger(BenchIT.class);
+
     @TempDir
     private Path dir;
 
@@ -66,6 +72,56 @@ class BenchIT {
             assertThat(peer.lines()).endsWith("CLS");
             assertThat(read("err")).doesNotContain("lost").doesNotContain("\tat ");
         }
+    }
+
+    /** One broker, one start: what each shows needs a real one, and the first needs one that has held no messages yet. */
+    @Test
+    void shouldMeasureARealBroker() throws Exception {
+        try (BrokerCluster cluster = BrokerCluster.of(1)
+                .from(BuiltDistribution.installation())
+                .in(BuiltDistribution.directory("bench"))
+                .start()) {
+            cluster.awaitAllUp(Duration.ofSeconds(60));
+            String tcp = " -o json --tcp " + cluster.line("b1").tcp();
+
+            JsonNode queued = bench("queued --messages 1000000 --size 100" + tcp);
+            LOG.info("A million queued messages of 100 bytes: {}", queued);
+            assertThat(queued.at("/queued").asLong()).isEqualTo(1_000_000);
+            assertThat(queued.at("/received").asLong()).isEqualTo(1_000_000);
+            assertThat(queued.at("/bytesPerMessage").asDouble())
+                    .as("they are there, and cost less than 300 MB")
+                    .isBetween(100.0, 300.0);
+
+            JsonNode bursts = bench("latency --rate 2000 --publishers 200 --groups 20 --batch 4 --consumers 2 --connections 300"
+                    + " --seconds 1 --warmup 1" + tcp);
+            assertThat(bursts.at("/received").asLong())
+                    .isPositive()
+                    .isEqualTo(bursts.at("/sent").asLong());
+            for (String told : List.of(
+                    "/brokerCpuNanosPerMessage",
+                    "/dataPathNanosPerMessage",
+                    "/allocatedBytesPerMessage",
+                    "/brokerMemoryMiB/max",
+                    "/brokerHeapMiB/max")) {
+                assertThat(bursts.at(told).isNumber()).as(told).isTrue();
+            }
+            assertThat(bursts.at("/brokerMemoryMiB/max").asDouble())
+                    .isGreaterThan(bursts.at("/brokerHeapMiB/max").asDouble());
+
+            JsonNode first = bench("first --idle 300ms --count 3" + tcp);
+            assertThat(first.at("/received").asLong()).isEqualTo(3);
+        }
+    }
+
+    private JsonNode bench(String line) throws Exception {
+        Process bench = weir(("bench " + line).split(" "));
+        try {
+            assertThat(bench.waitFor(90, TimeUnit.SECONDS)).as(line).isTrue();
+        } finally {
+            bench.destroyForcibly();
+        }
+        assertThat(bench.exitValue()).as(line + ": " + read("err")).isZero();
+        return new ObjectMapper().readTree(read("out"));
     }
 
     private String read(String name) throws IOException {

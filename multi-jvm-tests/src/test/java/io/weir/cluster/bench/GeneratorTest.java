@@ -11,22 +11,33 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class GeneratorTest {
-    private static final Load.Shape PIPELINED = new Load.Shape.Pipelined(32, 1_024);
+    private static final Load.Shape PIPELINED = new Load.Shape.Pipelined(new Load.Batch(32, Load.Batch.As.pubs), 1_024);
 
     private static Load.Shape openLoop(double rate, int publishers) {
-        return new Load.Shape.OpenLoop(rate, publishers, 1, Schedule.Distribution.poisson, 11);
+        return new Load.Shape.OpenLoop(
+                rate, publishers, publishers, Load.Batch.NONE, Schedule.Distribution.poisson, 11);
     }
 
     private static Load load(Load.Shape shape, int connections, int bodyBytes, int warmUpMs, int measuredMs) {
+        return load(shape, connections, 1, bodyBytes, warmUpMs, measuredMs);
+    }
+
+    private static Load load(
+            Load.Shape shape, int connections, int consumers, int bodyBytes, int warmUpMs, int measuredMs) {
         return new Load(
                 shape,
                 connections,
+                consumers,
                 bodyBytes,
                 "bench",
                 "bench",
@@ -85,6 +96,7 @@ class GeneratorTest {
         Load impatient = new Load(
                 endless.shape(),
                 endless.connections(),
+                endless.consumers(),
                 endless.bodyBytes(),
                 endless.topic(),
                 endless.channel(),
@@ -116,13 +128,74 @@ class GeneratorTest {
 
     @Test
     void shouldSendBatchesAtTheSameRate() throws IOException {
-        Load.Shape shape = new Load.Shape.OpenLoop(2_000, 10, 20, Schedule.Distribution.periodic, 3);
+        Load.Batch batch = new Load.Batch(20, Load.Batch.As.pubs);
+        Load.Shape shape = new Load.Shape.OpenLoop(2_000, 10, 10, batch, Schedule.Distribution.periodic, 3);
         try (NsqPeer peer = new NsqPeer()) {
             Result result = run(new NsqWire(), peer.endpoint(), load(shape, 5, 100, 0, 1_000));
 
             assertThat(result.sent()).isCloseTo(2_000L, within(200L));
             assertThat(result.sent() % 20).isZero();
             assertThat(result.received()).isEqualTo(result.sent());
+        }
+    }
+
+    /** 13 publishers in 3 groups: 4, 4 and 5, and each sends two messages, as one publish. */
+    @Test
+    void shouldHaveThePublishersOfAGroupSendAtTheSameInstants() throws IOException {
+        Load.Batch batch = new Load.Batch(2, Load.Batch.As.mpub);
+        Load.Shape shape = new Load.Shape.OpenLoop(2_600, 13, 3, batch, Schedule.Distribution.poisson, 5);
+        try (NsqPeer peer = new NsqPeer()) {
+            Result result = run(new NsqWire(), peer.endpoint(), load(shape, 4, 100, 0, 1_000));
+
+            assertThat(result.sent()).isCloseTo(2_600L, within(600L));
+            assertThat(result.received()).isEqualTo(result.sent());
+            assertThat(result.acknowledged()).isEqualTo(result.sent());
+            Map<Long, Long> messagesAt = peer.intendedNs().stream()
+                    .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+            assertThat(messagesAt.values()).containsOnly(8L, 10L);
+            assertThat(peer.lines().stream().filter(line -> line.startsWith("MPUB")))
+                    .hasSize((int) result.sent() / 2);
+        }
+    }
+
+    /** A buffer holds two of these messages, and a group has three: the third waits, and nothing is sent twice or left out. */
+    @Test
+    void shouldGoOnWithinAGroupWhenABufferWasFull() throws IOException {
+        Load.Shape shape = new Load.Shape.OpenLoop(30, 3, 1, Load.Batch.NONE, Schedule.Distribution.periodic, 5);
+        try (NsqPeer peer = new NsqPeer()) {
+            Result result = run(new NsqWire(), peer.endpoint(), load(shape, 1, 300_000, 0, 1_000));
+
+            assertThat(result.sent()).isEqualTo(30);
+            assertThat(result.received()).isEqualTo(30);
+            assertThat(peer.intendedNs().stream().distinct()).hasSize(10);
+        }
+    }
+
+    @Test
+    void shouldDivideMessagesAmongConsumers() throws IOException {
+        try (NsqPeer peer = new NsqPeer()) {
+            Result result = run(new NsqWire(), peer.endpoint(), load(openLoop(1_000, 10), 5, 3, 100, 0, 500));
+
+            assertThat(result.received()).isPositive().isEqualTo(result.sent());
+            assertThat(peer.lines().stream().filter(line -> line.startsWith("SUB")))
+                    .hasSize(3);
+        }
+    }
+
+    @Test
+    void shouldQueueEverythingBeforeConsumersTakeAny() throws IOException {
+        Load.Shape shape = new Load.Shape.Queued(2_000, new Load.Batch(20, Load.Batch.As.pubs), 400);
+        try (NsqPeer peer = new NsqPeer()) {
+            Target target = new Target("peer", new NsqWire(), List.of(peer.endpoint()), peer.endpoint(), List.of());
+            try (Generator generator = Generator.connect(target, load(shape, 3, 100, 0, 0))) {
+                long[] receivedWhenQueued = {-1};
+                generator.run(() -> receivedWhenQueued[0] = generator.receivedSoFar());
+                Result result = generator.result(Result.Broker.UNKNOWN);
+
+                assertThat(receivedWhenQueued[0]).isZero();
+                assertThat(result.acknowledged()).isEqualTo(2_000);
+                assertThat(result.received()).isEqualTo(2_000);
+            }
         }
     }
 
@@ -175,6 +248,8 @@ class GeneratorTest {
             Result spaced = run(new RelayWire(), endpoint, load(openLoop(2_000, 100), 10, 100, 100, 500));
             assertThat(spaced.received()).isPositive().isEqualTo(spaced.sent());
             assertThat(spaced.missing()).isZero();
+            Result many = run(new RelayWire(), endpoint, load(openLoop(5_000, 500), 500, 3, 100, 0, 500));
+            assertThat(many.received()).isPositive().isEqualTo(many.sent());
             // A megabyte each: more than the consumer's buffer holds of them, so publishers are held back and let on
             // again.
             Result large = run(new RelayWire(), endpoint, load(PIPELINED, 2, Load.MAX_BODY_BYTES, 0, 300));
@@ -217,18 +292,34 @@ class GeneratorTest {
     }
 
     @Test
+    void shouldTellStartEndAndMostOfACourseUnlessASampleIsMissing() {
+        OptionalDouble mebibyte = OptionalDouble.of(1 << 20);
+        OptionalDouble three = OptionalDouble.of(3 << 20);
+        assertThat(Result.Course.ofMiB(List.of(mebibyte, three, mebibyte))).isEqualTo(new Result.Course(1, 1, 3));
+        assertThat(Result.Course.ofMiB(List.of(mebibyte, OptionalDouble.empty())))
+                .isNull();
+    }
+
+    @Test
     void shouldReadABrokersExpensesFromItsMetricsAndAProcessesFromTheSystem() {
         Expense.Sample broker = Expense.OfBroker.parse("# HELP weir_process_cpu_time_ns_total x\n"
                 + "weir_process_cpu_time_ns_total{broker=\"b1\"} 2.5E9\n"
                 + "weir_data_path_allocated_bytes_total{broker=\"b1\",loop=\"0\"} 100.0\n"
-                + "weir_data_path_allocated_bytes_total{broker=\"b1\",loop=\"1\"} 50.0\n");
+                + "weir_data_path_allocated_bytes_total{broker=\"b1\",loop=\"1\"} 50.0\n"
+                + "weir_data_path_cpu_seconds_total{broker=\"b1\"} 1.5\n"
+                + "weir_process_resident_bytes{broker=\"b1\"} 3.0E8\n"
+                + "weir_jvm_heap_after_collection_bytes{broker=\"b1\"} NaN\n");
         assertThat(broker.cpuSeconds()).hasValue(2.5);
         assertThat(broker.allocatedBytes()).hasValue(150);
+        assertThat(broker.dataPathSeconds()).hasValue(1.5);
+        assertThat(broker.residentBytes()).hasValue(3e8);
+        assertThat(broker.heapBytes()).isEmpty();
 
         Expense.Sample other = Expense.OfBroker.parse("nothing of ours 1\n");
         assertThat(other).isEqualTo(Expense.Sample.NONE);
         Expense self = new Expense.OfProcess(ProcessHandle.current().pid());
         assertThat(self.sample().cpuSeconds()).isPresent();
+        assertThat(self.sample().residentBytes().orElseThrow()).isBetween(20e6, 20e9);
         assertThat(new Expense.OfProcess(Long.MAX_VALUE).sample()).isEqualTo(Expense.Sample.NONE);
         assertThat(Expense.Sample.sum(List.of(self, new Expense.OfProcess(Long.MAX_VALUE))))
                 .as("half a sum is none")

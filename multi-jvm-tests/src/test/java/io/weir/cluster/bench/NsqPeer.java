@@ -28,6 +28,9 @@ final class NsqPeer implements AutoCloseable {
     /** What was published, by its text; only for the small bodies of hands-on tests. */
     private final List<String> published = new ArrayList<>();
 
+    /** Of a generator's messages: when each was meant to be sent. */
+    private final List<Long> intendedNs = new ArrayList<>();
+
     private final List<String> finished = new ArrayList<>();
     private final List<String> lines = new ArrayList<>();
     private long nextId;
@@ -117,6 +120,10 @@ final class NsqPeer implements AutoCloseable {
         return List.copyOf(published);
     }
 
+    synchronized List<Long> intendedNs() {
+        return List.copyOf(intendedNs);
+    }
+
     synchronized List<String> finished() {
         return List.copyOf(finished);
     }
@@ -180,7 +187,8 @@ final class NsqPeer implements AutoCloseable {
 
     private boolean onLine(Client client, String line, DataInputStream in) throws IOException {
         String verb = line.split(" ")[0];
-        byte[] body = verb.equals("IDENTIFY") || verb.equals("PUB") ? in.readNBytes(in.readInt()) : new byte[0];
+        boolean hasBody = verb.equals("IDENTIFY") || verb.equals("PUB") || verb.equals("MPUB");
+        byte[] body = hasBody ? in.readNBytes(in.readInt()) : new byte[0];
         synchronized (this) {
             if (!verb.equals("FIN") && !verb.equals("PUB")) {
                 lines.add(line);
@@ -190,6 +198,7 @@ final class NsqPeer implements AutoCloseable {
                 case "PUB" -> {
                     return onPublish(client, body);
                 }
+                case "MPUB" -> onBatch(client, ByteBuffer.wrap(body));
                 case "SUB" -> {
                     client.subscribed = true;
                     client.frame(0, "OK".getBytes(StandardCharsets.US_ASCII));
@@ -208,6 +217,25 @@ final class NsqPeer implements AutoCloseable {
             deliver();
             return true;
         }
+    }
+
+    private void onBatch(Client client, ByteBuffer batch) throws IOException {
+        for (int left = batch.getInt(); left > 0; left--) {
+            byte[] body = new byte[batch.getInt()];
+            batch.get(body);
+            take(body);
+        }
+        client.frame(0, "OK".getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private void take(byte[] body) {
+        if (body.length < 100) {
+            published.add(new String(body, StandardCharsets.UTF_8));
+        }
+        if (body.length >= Load.MIN_BODY_BYTES) {
+            intendedNs.add(ByteBuffer.wrap(body).getLong(8));
+        }
+        waiting.add(body);
     }
 
     private boolean onPublish(Client client, byte[] body) throws IOException {
@@ -230,10 +258,7 @@ final class NsqPeer implements AutoCloseable {
             return true;
         }
         client.frame(0, "OK".getBytes(StandardCharsets.US_ASCII));
-        if (body.length < 100) {
-            published.add(new String(body, StandardCharsets.UTF_8));
-        }
-        waiting.add(body);
+        take(body);
         deliver();
         return true;
     }

@@ -7,6 +7,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class WireTest {
-    private static final Wire.Subject SUBJECT = new Wire.Subject("orders", "audit", 10, 5, true);
+    private static final Wire.Subject SUBJECT = new Wire.Subject("orders", "audit", 10, 5, true, false);
 
     /** Writes down what came. */
     private static final class Journal implements Wire.Inbox {
@@ -136,7 +137,7 @@ class WireTest {
     }
 
     private static Connection connection(Wire wire) {
-        return new Connection("peer", wire, null, 16 * 1024, 4 * 1024);
+        return new Connection("peer", wire, null, false, 16 * 1024, 4 * 1024);
     }
 
     private static String written(Connection connection) {
@@ -164,7 +165,7 @@ class WireTest {
 
     @Test
     void shouldWaitForRoomToAnswerAndLoseNothing() throws IOException {
-        Connection connection = new Connection("peer", new NsqWire(), null, 16 * 1024, 50);
+        Connection connection = new Connection("peer", new NsqWire(), null, true, 16 * 1024, 50);
         Journal journal = new Journal();
         for (int i = 0; i < 5; i++) {
             connection.in.put(bytes(35, 2, 99L, (short) 1, "000000000000000" + i, "hell" + i));
@@ -188,6 +189,19 @@ class WireTest {
         assertThat(published(new NatsWire())).isEqualTo("PUB orders 5\r\nhello\r\n");
         assertThat(published(new MqttWire())).isEqualTo("\062\017\0\6orders\0\1hello");
         assertThat(published(new RelayWire())).isEqualTo("\0\0\0\5hello");
+    }
+
+    @Test
+    void shouldEncodeABatchAsOnePublishWhereTheProtocolHasThat() {
+        Wire.Publish batch = new NsqWire().publish(SUBJECT, 2);
+        ByteBuffer bytes = ByteBuffer.wrap(batch.bytes());
+        for (int i = 0; i < batch.messages(); i++) {
+            bytes.put(batch.bodyAt() + i * batch.bodyEvery(), ("hell" + i).getBytes(StandardCharsets.US_ASCII));
+        }
+
+        assertThat(new String(batch.bytes(), StandardCharsets.ISO_8859_1))
+                .isEqualTo("MPUB orders\n\0\0\0\26\0\0\0\2\0\0\0\5hell0\0\0\0\5hell1");
+        assertThat(new NatsWire().publish(SUBJECT, 2).messages()).isOne();
     }
 
     private static String published(Wire wire) {

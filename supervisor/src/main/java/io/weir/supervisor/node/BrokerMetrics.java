@@ -1,5 +1,7 @@
 package io.weir.supervisor.node;
 
+import com.sun.management.GarbageCollectorMXBean;
+import com.sun.management.GcInfo;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -11,6 +13,15 @@ import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryType;
+import java.lang.management.MemoryUsage;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /** What the broker measures, in Prometheus's words: every name begins with {@code weir_}, every unit is a base unit. */
 final class BrokerMetrics implements AutoCloseable {
@@ -36,6 +47,15 @@ final class BrokerMetrics implements AutoCloseable {
         new ProcessorMetrics().bindTo(registry);
         new UptimeMetrics().bindTo(registry);
         collector.bindTo(registry);
+        Gauge.builder("process.resident", BrokerMetrics::residentBytes)
+                .baseUnit("bytes")
+                .description("Memory of this process that is in RAM: heap, messages, buffers, code")
+                .register(registry);
+        Gauge.builder("jvm.heap.after.collection", BrokerMetrics::heapAfterCollection)
+                .baseUnit("bytes")
+                .description(
+                        "What the last collection left on the heap: what is alive, and old garbage that it did not look at")
+                .register(registry);
         Gauge.builder("broker.incarnation", broker, b -> b.view().incarnation())
                 .description("The life that this broker is in")
                 .register(registry);
@@ -60,6 +80,36 @@ final class BrokerMetrics implements AutoCloseable {
                 .baseUnit("seconds")
                 .description("Since the store last told who the brokers are")
                 .register(registry);
+    }
+
+    /** Linux only; elsewhere nothing is known. */
+    private static double residentBytes() {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/status"))) {
+            return lines.filter(line -> line.startsWith("VmRSS:"))
+                    .mapToDouble(line -> 1024 * Double.parseDouble(line.replaceAll("\\D", "")))
+                    .findFirst()
+                    .orElse(Double.NaN);
+        } catch (IOException | UncheckedIOException e) {
+            return Double.NaN;
+        }
+    }
+
+    private static double heapAfterCollection() {
+        GcInfo last = null;
+        for (GarbageCollectorMXBean each : ManagementFactory.getPlatformMXBeans(GarbageCollectorMXBean.class)) {
+            GcInfo info = each.getLastGcInfo();
+            if (info != null && (last == null || info.getEndTime() > last.getEndTime())) {
+                last = info;
+            }
+        }
+        if (last == null) {
+            return Double.NaN;
+        }
+        Map<String, MemoryUsage> after = last.getMemoryUsageAfterGc();
+        return ManagementFactory.getMemoryPoolMXBeans().stream()
+                .filter(pool -> pool.getType() == MemoryType.HEAP && after.containsKey(pool.getName()))
+                .mapToDouble(pool -> after.get(pool.getName()).getUsed())
+                .sum();
     }
 
     String scrape() {
