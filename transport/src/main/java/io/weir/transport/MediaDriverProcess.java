@@ -3,6 +3,7 @@ package io.weir.transport;
 import io.aeron.CommonContext;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
+import io.aeron.exceptions.DriverTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -52,8 +53,13 @@ public final class MediaDriverProcess implements AutoCloseable {
 
     /** Whether a driver that works on {@code directory} is alive. */
     public static boolean isActive(Path directory) {
-        return Files.isRegularFile(directory.resolve("cnc.dat"))
-                && CommonContext.isDriverActive(directory.toFile(), DRIVER_TIMEOUT_MS, message -> {});
+        try {
+            return Files.isRegularFile(directory.resolve("cnc.dat"))
+                    && CommonContext.isDriverActive(directory.toFile(), DRIVER_TIMEOUT_MS, message -> {});
+        } catch (DriverTimeoutException e) {
+            // One that is still writing its file, on a machine with much else to do, is not there yet.
+            return false;
+        }
     }
 
     @Override
