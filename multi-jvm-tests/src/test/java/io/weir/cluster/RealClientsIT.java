@@ -8,6 +8,9 @@ import io.weir.cluster.RealClient.Sender;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -239,6 +242,38 @@ class RealClientsIT {
                 "what was not refused comes", SOON, () -> inbox.bodies().size() == 40 - dropped, inbox::attempts);
     }
 
+    /** One after the other, as a reader would, with other ports only: what they publish comes, and what they consume they show. */
+    @Test
+    void shouldRunTheReadmesSnippets() throws Exception {
+        Path output = BuiltDistribution.emptyDirectory("snippets").resolve("output");
+        Process curl = snippet("sh").run(output.getParent(), output);
+        assertThat(curl.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(curl.exitValue()).as(read(output)).isZero();
+        assertThat(topics("b2").describe("orders"))
+                .hasValueSatisfying(found -> assertThat(found.rate() + ", " + found.burst()).isEqualTo("1000.0, 100.0"));
+
+        open(Library.NSQ_J).receive(Manner.USUAL, at("b3"), "orders", "check", inbox);
+        inbox.await(List.of("from curl"), SOON);
+        awaitShown(snippet("js").run(NsqJs.installed(), output), output, "from nsqjs");
+        awaitShown(snippet("java").run(output.getParent(), output), output, "from nsq-j");
+        inbox.await(List.of("from nsqjs", "from nsq-j"), SOON);
+    }
+
+    private static ReadmeSnippet snippet(String language) throws IOException {
+        return ReadmeSnippet.of("Clients", language)
+                .with(4150, at("b1").get(0).port())
+                .with(4151, cluster.http("b1").port())
+                .with(4160, at("b2").get(0).port());
+    }
+
+    private static void awaitShown(Process running, Path output, String text) {
+        try {
+            SupplyWatch.await(text, SOON, () -> read(output).contains(text), () -> read(output));
+        } finally {
+            running.destroyForcibly();
+        }
+    }
+
     /** All clients at once, under load: b1 dies, of which each has a publisher and a consumer. */
     @Test
     @Order(LAST)
@@ -347,6 +382,14 @@ class RealClientsIT {
 
     private static List<String> bodies(int from, int to) {
         return IntStream.range(from, to).mapToObj(i -> "m" + i).toList();
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static List<Endpoint> at(String... brokers) {
