@@ -173,6 +173,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 broker(config),
                 cluster,
                 tcp,
+                ClientSettings.read(config),
                 http,
                 store(config),
                 supply(config),
@@ -314,7 +315,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return directory.isEmpty() ? Optional.empty() : Optional.of(path("weir.aeron.directory", directory));
     }
 
-    private static String text(Config config, String key) {
+    static String text(Config config, String key) {
         try {
             return config.getString(key).trim();
         } catch (ConfigException.WrongType e) {
@@ -331,7 +332,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return value;
     }
 
-    private static String oneOf(Config config, String key, String... allowed) {
+    static String oneOf(Config config, String key, String... allowed) {
         String value = text(config, key);
         if (!List.of(allowed).contains(value)) {
             throw SettingsException.of(key, value, "must be one of " + String.join(", ", allowed));
@@ -343,7 +344,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return whole(config, key, 1, 65_535);
     }
 
-    private static int whole(Config config, String key, int min, int max) {
+    static int whole(Config config, String key, int min, int max) {
         String rule = "must be a whole number from " + min + " to " + max;
         try {
             int value = config.getInt(key);
@@ -382,7 +383,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         }
     }
 
-    private static Duration duration(Config config, String key, Duration min, Duration max) {
+    static Duration duration(Config config, String key, Duration min, Duration max) {
         String rule = "must be a duration from " + show(min) + " to " + show(max) + ", such as 500ms or 5s";
         try {
             Duration value = config.getDuration(key);
@@ -399,7 +400,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return duration.toMillis() % 1_000 == 0 ? duration.toSeconds() + "s" : duration.toMillis() + "ms";
     }
 
-    private static Path path(String key, String value) {
+    static Path path(String key, String value) {
         try {
             return Path.of(value).toAbsolutePath().normalize();
         } catch (InvalidPathException e) {

@@ -11,6 +11,7 @@ public record WeirSettings(
         BrokerSettings broker,
         ClusterSettings cluster,
         Endpoint tcp,
+        ClientSettings clients,
         HttpSettings http,
         StoreSettings store,
         SupplySettings supply,

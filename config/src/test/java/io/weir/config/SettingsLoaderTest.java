@@ -73,6 +73,14 @@ class SettingsLoaderTest {
             WEIR_CLUSTER_STABLE_AFTER    | soon      | weir.cluster.stable-after = "soon": must be a duration
             WEIR_STORE_URL               | jdbc:oracle:x | must begin with jdbc:h2: or jdbc:postgresql:
             WEIR_HTTP_ADMIN_TOKEN        | short     | at least 16 are needed
+            WEIR_TCP_AUTH_SECRET         | short     | weir.tcp.auth.secret has 5 characters: at least 16
+            WEIR_TCP_AUTH_REQUIRED       | on        | needs weir.tcp.auth.secret or weir.tcp.auth.tokens
+            WEIR_TCP_AUTH_REQUIRED       | perhaps   | must be one of auto, on, off
+            WEIR_TCP_AUTH_TOKENS         | a,b       | weir.tcp.auth.tokens must be a list of
+            WEIR_TCP_TLS_REQUIRED        | on        | needs weir.tcp.tls.certificate
+            WEIR_TCP_TLS_REQUIRED        | maybe     | must be on or off
+            WEIR_TCP_TLS_KEY             | /a.key    | only one is set: TLS needs both
+            WEIR_TCP_TLS_CLIENT_CA       | /ca.pem   | it would do nothing
             WEIR_HTTP_HOST               | 0.0.0.0   | weir.http.admin-token is empty, but this broker binds to 0.0.0.0:4151
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | '' | must list every broker's management address
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | nowhere | 'nowhere' is not HOST:PORT
@@ -82,6 +90,46 @@ class SettingsLoaderTest {
         environment.put(variable, value);
 
         assertThatThrownBy(this::load).isInstanceOf(SettingsException.class).hasMessageContaining(message);
+    }
+
+    @Test
+    void shouldReadTokensWithTheirSecretsFromTextOrFileAndNeverShowThem() throws IOException {
+        Path secret = Files.writeString(dir.resolve("billing.secret"), "billing-secret-0123\n");
+        Path file = file("weir.tcp.auth.tokens = [{ name = billing, secret-file = \"" + secret
+                + "\", publish = [\"invoices.*\"], subscribe = [\"orders:billing\"] },"
+                + " { name = reader, secret = reader-secret-0123, subscribe = [\"*\"] }]");
+
+        ClientSettings clients =
+                SettingsLoader.load(Optional.of(file), environment).settings().clients();
+
+        assertThat(clients.auth().required()).isTrue();
+        assertThat(clients.auth().tokens())
+                .containsExactly(
+                        new ClientSettings.TokenSettings(
+                                "billing", "billing-secret-0123", List.of("invoices.*"), List.of("orders:billing")),
+                        new ClientSettings.TokenSettings("reader", "reader-secret-0123", List.of(), List.of("*")));
+        assertThat(clients.toString()).doesNotContain("secret-0123");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '\'', textBlock = """
+            name = a                                                   | a needs one of secret and secret-file
+            name = "a b", secret = s123456789abcdef                    | must be 1 to 64 letters
+            name = a, secret = short                                   | has 5 characters
+            name = a, secret-file = "/nowhere/at/all"                  | can't be read
+            name = a, secret = s123456789abcdef, rights = all          | has the key rights, which does not exist
+            name = a, secret = s123456789abcdef, publish = ["a b"]     | which no name can fit
+            name = a, secret = s123456789abcdef, publish = ["a:b"]     | which no name can fit
+            name = all, secret = s123456789abcdee                      | two of the name all
+            name = b, secret = s123456789abcdef                        | has the secret of another
+            """)
+    void shouldRefuseATokenThatMakesNoSenseWithoutShowingItsSecret(String token, String message) throws IOException {
+        Path file = file("weir.tcp.auth { secret = s123456789abcdef, tokens = [{ " + token + " }] }");
+
+        assertThatThrownBy(() -> SettingsLoader.load(Optional.of(file), environment))
+                .isInstanceOf(SettingsException.class)
+                .hasMessageContaining(message.strip())
+                .hasMessageNotContaining("s123456789abcde");
     }
 
     @Test

@@ -175,7 +175,8 @@ final class Consumer implements Subscription {
         return first == InFlight.NONE ? Duty.NO_DEADLINE : inFlight.deadlineNs(first);
     }
 
-    int inFlight() {
+    @Override
+    public int inFlight() {
         return inFlight.size();
     }
 }

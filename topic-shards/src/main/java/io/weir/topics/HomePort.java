@@ -35,6 +35,7 @@ final class HomePort implements MessagePort {
             long deferNs,
             long nowNs) {
         BrokerId home = homes.homeOf(in, topicAt, topicLength, publisher);
+        publisher.belongsTo(home, in, topicAt, topicLength);
         if (home == null
                 || !federation.forward(
                         home, in, topicAt, topicLength, bodyAt, bodyLength, 0, deferNs, publisher, ticket, nowNs)) {
@@ -53,6 +54,7 @@ final class HomePort implements MessagePort {
             int messages,
             long nowNs) {
         BrokerId home = homes.homeOf(in, topicAt, topicLength, publisher);
+        publisher.belongsTo(home, in, topicAt, topicLength);
         if (home == null
                 || !federation.forward(
                         home,

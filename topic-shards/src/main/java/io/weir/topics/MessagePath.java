@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
@@ -150,6 +151,11 @@ public final class MessagePath implements AutoCloseable {
 
     public CompletionStage<List<TopicStats>> stats() {
         return ask(shards::stats);
+    }
+
+    /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
+    public CompletionStage<List<ClientStats>> clients() {
+        return ask(loop::clients);
     }
 
     @Override

@@ -528,7 +528,8 @@ class FederationTest {
                 usual.messageTimeoutNs(),
                 usual.maxMessageTimeoutNs(),
                 usual.maxDelayNs(),
-                usual.stallNs());
+                usual.stallNs(),
+                usual.handshakeNs());
         LinkSettings links = new LinkSettings(
                 16 * 1024 - 16, 128 * 1024, 4, Duration.ofMillis(100), Duration.ofSeconds(3), Duration.ofMillis(50));
         LinkedBroker broker = new LinkedBroker(id, root.resolve(driver), gateway, links);

@@ -365,7 +365,8 @@ class MessagePathTest {
                 usual.messageTimeoutNs(),
                 usual.maxMessageTimeoutNs(),
                 usual.maxDelayNs(),
-                stallNs);
+                stallNs,
+                usual.handshakeNs());
     }
 
     @Test

@@ -1,8 +1,10 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
@@ -16,22 +18,60 @@ import io.weir.topics.TopicDefaults;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
+import io.weir.transport.gateway.AccessRights;
+import io.weir.transport.gateway.BrokerDirectory;
+import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.TlsOffer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
  * ask whichever desk is there for topics that they do not know.
  */
 final class BrokerTopics implements TopicDirectory, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
+
+    /** Where clients reach the brokers that run, as far as the registry was read. */
+    private static final class Neighbours implements BrokerDirectory {
+        private final BrokerId self;
+        private volatile Map<BrokerId, String> tcp = Map.of();
+
+        private Neighbours(BrokerId self) {
+            this.self = self;
+        }
+
+        private void follow(List<RegisteredBroker> brokers) {
+            tcp = brokers.stream()
+                    .filter(RegisteredBroker::running)
+                    .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
+        }
+
+        @Override
+        public Optional<BrokerId> self() {
+            return Optional.of(self);
+        }
+
+        @Override
+        public Optional<String> tcpOf(BrokerId broker) {
+            return Optional.ofNullable(tcp.get(broker));
+        }
+    }
+
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
+    private final ClientTerms terms;
+    private final Neighbours neighbours;
     private final PathSettings bounds;
     private final Optional<BrokerLinks> links;
     private MessagePath path;
@@ -57,7 +97,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 base.messageTimeoutNs(),
                 base.maxMessageTimeoutNs(),
                 base.maxDelayNs(),
-                base.stallNs());
+                base.stallNs(),
+                settings.clients().handshakeTimeout().toNanos());
+        terms = terms(settings);
+        neighbours = new Neighbours(settings.broker().id());
         PathSettings path = PathSettings.defaults();
         bounds = new PathSettings(
                 path.maxTopics(),
@@ -67,13 +110,50 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 path.maxMessageTimeoutNs());
         try {
             loop = new GatewayLoop(
-                    new InetSocketAddress(settings.tcp().host(), settings.tcp().port()), gateway, System::nanoTime);
+                    new InetSocketAddress(settings.tcp().host(), settings.tcp().port()),
+                    gateway,
+                    terms,
+                    neighbours,
+                    System::nanoTime);
         } catch (IOException e) {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp);
+    }
+
+    private static ClientTerms terms(WeirSettings settings) {
+        ClientSettings clients = settings.clients();
+        if (clients.auth().tokens().isEmpty()
+                && !clients.auth().chosen()
+                && !settings.tcp().loopback()) {
+            LOG.warn(
+                    "whoever reaches {} may publish and consume everything: set weir.tcp.auth.secret or tokens, or weir.tcp.auth.required ="
+                            + " off if that is meant",
+                    settings.tcp());
+        }
+        try {
+            return new ClientTerms(
+                    clients.tls().map(files -> TlsOffer.read(files.certificate(), files.key(), files.clientCa())),
+                    clients.tlsRequired(),
+                    clients.snappy(),
+                    clients.deflate(),
+                    clients.maxDeflateLevel(),
+                    new AccessRights(
+                            clients.auth().required(),
+                            clients.auth().tokens().stream()
+                                    .map(token -> new AccessRights.Token(
+                                            token.name(), token.secret(), token.publish(), token.subscribe()))
+                                    .toList()));
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.tcp.tls: " + e.getMessage());
+        }
+    }
+
+    /** Who may publish and consume what, for other ways in than the gateway. */
+    AccessRights rights() {
+        return terms.rights();
     }
 
     /** Called by whoever gave the gates something to do. */
@@ -97,6 +177,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     /** The brokers that the registry knows. */
     void follow(List<RegisteredBroker> brokers) {
+        neighbours.follow(brokers);
         links.ifPresent(to -> to.follow(brokers));
     }
 

@@ -180,8 +180,8 @@ class DeploymentFilesTest {
 
     @Test
     void shouldStartWithTheEnvironmentOfThePodOnceTheSecretIsFilledIn() throws IOException {
-        WeirSettings settings =
-                SettingsLoader.load(Optional.empty(), resolvedEnvironment()).settings();
+        Map<String, String> filledIn = resolvedEnvironment();
+        WeirSettings settings = SettingsLoader.load(Optional.empty(), filledIn).settings();
 
         assertThat(settings.broker().id().value()).isEqualTo("weir-0");
         assertThat(settings.cluster().discoveryMethod()).isEqualTo("kubernetes-api");
@@ -193,15 +193,20 @@ class DeploymentFilesTest {
         assertThat((Integer) map(statefulSet(), "spec", "template", "spec").get("terminationGracePeriodSeconds"))
                 .isGreaterThan(stopSeconds(settings));
 
+        assertThat(settings.clients().auth().required()).isTrue();
+
         Map<String, Object> placeholders = map(one("Secret"), "stringData");
-        for (String variable : List.of("WEIR_STORE_URL", "WEIR_HTTP_ADMIN_TOKEN")) {
-            Map<String, String> untouched = resolvedEnvironment();
-            untouched.put(variable, (String)
-                    placeholders.get(variable.equals("WEIR_STORE_URL") ? "store-url" : "admin-token"));
-            assertThatThrownBy(() -> SettingsLoader.load(Optional.empty(), untouched))
-                    .as(variable)
-                    .isInstanceOf(SettingsException.class);
-        }
+        Map.of(
+                        "WEIR_STORE_URL", "store-url",
+                        "WEIR_HTTP_ADMIN_TOKEN", "admin-token",
+                        "WEIR_TCP_AUTH_SECRET", "client-secret")
+                .forEach((variable, key) -> {
+                    Map<String, String> untouched = new HashMap<>(filledIn);
+                    untouched.put(variable, (String) placeholders.get(key));
+                    assertThatThrownBy(() -> SettingsLoader.load(Optional.empty(), untouched))
+                            .as(variable)
+                            .isInstanceOf(SettingsException.class);
+                });
     }
 
     @Test
@@ -290,6 +295,7 @@ class DeploymentFilesTest {
         Map<String, String> environment = hostEnvironment(unit);
         environment.put("WEIR_STORE_PASSWORD", "secret");
         environment.put("WEIR_HTTP_ADMIN_TOKEN", TOKEN);
+        environment.put("WEIR_TCP_AUTH_SECRET", TOKEN);
         Optional<Path> conf = Optional.of(DEPLOY.resolve("broker.conf"));
 
         WeirSettings settings = SettingsLoader.load(conf, environment).settings();
@@ -307,6 +313,10 @@ class DeploymentFilesTest {
                 .endsWith("--dir " + settings.aeronDirectory().orElseThrow());
         assertThat(Integer.parseInt(only(unit, "Service.TimeoutStopSec"))).isGreaterThan(stopSeconds(settings));
 
+        assertThat(settings.clients().auth().required()).isTrue();
+
+        environment.put("WEIR_TCP_AUTH_SECRET", hostEnvironment(unit).get("WEIR_TCP_AUTH_SECRET"));
+        assertThatThrownBy(() -> SettingsLoader.load(conf, environment)).hasMessageContaining("weir.tcp.auth.secret");
         assertThatThrownBy(() -> SettingsLoader.load(conf, hostEnvironment(unit)))
                 .hasMessageContaining("weir.http.admin-token");
     }

@@ -1,10 +1,15 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -15,9 +20,18 @@ import java.util.concurrent.TimeUnit;
  * acknowledging; at the first command that wants an answer the connection is not read any further. So a throttled topic
  * holds back the others that are published on the same connection.
  *
+ * <p>A topic that polices its limit refuses at once: {@code E_PUB_FAILED} (MPUB, DPUB) with "retry after N ms" in its text, and the connection
+ * stays open, so that a client which reads errors can come again. Clients differ in what they make of it (some close the connection, one
+ * drops the message without a word): with those, topics that let publishers wait are the better choice.
+ *
  * <p>What is to be sent waits in one bounded buffer, of which the last bytes are kept for answers. A message that finds no
  * room is not taken, and the channel keeps it; when there is no room for answers, no command is read. A client that takes
- * nothing for too long is closed.
+ * nothing for too long is closed. Small buffers that hold nothing go back to the loop at once: an idle client has none.
+ *
+ * <p>What was negotiated in IDENTIFY is put between this and the socket layer by layer, as {@link Wire}s, each when the answer before it
+ * has gone: the answer to IDENTIFY in plain, OK over TLS, OK over the compression. Commands wait until all layers are there.
+ *
+ * <p>A consumer that asked for a sample gets each message with that chance; the others are finished in its name, as if it had had them.
  *
  * <p>Nothing here closes the socket in the midst of something: it is put down for the loop to close at the end of its turn.
  */
@@ -38,6 +52,8 @@ final class Connection implements Publisher, Subscriber {
         /** Nothing came yet but perhaps a part of the magic. */
         NEW,
         OPEN,
+        /** Layers are being put in place. */
+        UPGRADING,
         /** An error was answered; what still comes is thrown away until the client closes, so that it can read the error. */
         LINGERING,
         CLOSED
@@ -45,14 +61,23 @@ final class Connection implements Publisher, Subscriber {
 
     private final GatewayLoop loop;
     private final GatewaySettings settings;
+    private final ClientTerms terms;
     private final MessagePort port;
     private final SocketChannel channel;
     private final SelectionKey key;
     private final CommandDecoder decoder;
     private int interest = SelectionKey.OP_READ;
     private State state = State.NEW;
+    private Wire wire;
+    /** The layer of the wire that encrypts, if one does. */
+    private TlsWire tls;
 
+    private boolean tlsAnswered;
+    private boolean compressed;
+
+    /** Null while nothing is in them. */
     private ByteBuffer in;
+
     private int inStart;
     private ByteBuffer out;
     private boolean buffersUsed;
@@ -61,12 +86,24 @@ final class Connection implements Publisher, Subscriber {
     private Subscription subscription;
     private boolean subscribed;
     private boolean closeWait;
-    private boolean identified;
-    private long heartbeatNs;
-    private long messageTimeoutNs;
+    private String topic;
+    private String consumedChannel;
+    private int readyCount;
+    /** What has been delivered here only to be finished: it was not in the sample. Its bound is the consumer's credit. */
+    private long[] skipped = new long[0];
 
-    /** The verb of the publication whose answer is open. */
+    private int skippedCount;
+
+    private boolean identified;
+    private Identity identity;
+    private AccessRights.Grant grant;
+    /** Null for a client that does not want to know. */
+    private HomeNotices homes;
+
+    /** The verb of the publication whose answer is open, and how many messages it has. */
     private Verb publishing;
+
+    private int publishingMessages;
 
     private boolean executing;
     /** The next command wants an answer and has to wait for the one before. */
@@ -76,9 +113,18 @@ final class Connection implements Publisher, Subscriber {
     /** Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not blame its clients. */
     private int unanswered;
 
+    private final long connectedAtMs = System.currentTimeMillis();
+    private long delivered;
+    private long finished;
+    private long requeued;
+    private long published;
+
     private long lastHeartbeatNs;
     private long lastWriteNs;
-    private long lingerUntilNs;
+    /** By when a client that is {@link State#NEW}, UPGRADING or LINGERING has to be done with it. */
+    private long untilNs;
+
+    private boolean saidGoodbye;
     /** Where the loop has put it: in the list of those to be flushed, and among all connections. */
     boolean dirty;
 
@@ -88,16 +134,16 @@ final class Connection implements Publisher, Subscriber {
     Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long nowNs) {
         this.loop = loop;
         this.settings = loop.settings();
+        this.terms = loop.terms();
         this.port = loop.port();
         this.channel = channel;
         this.key = key;
+        wire = new SocketWire(channel);
         decoder = new CommandDecoder(settings.maxMessageBytes(), settings.maxBodyBytes());
-        in = loop.takeBuffer();
-        out = loop.takeBuffer();
-        heartbeatNs = settings.heartbeatNs();
-        messageTimeoutNs = settings.messageTimeoutNs();
+        identity = Identity.unknown(settings);
         lastHeartbeatNs = nowNs;
         lastWriteNs = nowNs;
+        untilNs = nowNs + settings.handshakeNs();
     }
 
     boolean consumes() {
@@ -107,11 +153,7 @@ final class Connection implements Publisher, Subscriber {
     void read(long nowNs) {
         int count;
         try {
-            if (state == State.LINGERING) {
-                in.clear();
-                inStart = 0;
-            }
-            count = channel.read(in);
+            count = ensureIn() ? wire.read(in) : -1;
         } catch (IOException e) {
             count = -1;
         }
@@ -121,25 +163,73 @@ final class Connection implements Publisher, Subscriber {
         }
         unanswered = 0;
         buffersUsed = true;
-        if (state != State.LINGERING && state != State.CLOSED) {
-            boolean full = !in.hasRemaining();
-            process(nowNs);
-            if (full && in.capacity() < BUSY_BYTES && state == State.OPEN) {
-                growIn(in.capacity() * 2);
+        switch (state) {
+            case NEW, OPEN -> {
+                boolean full = !in.hasRemaining();
+                process(nowNs);
+                if (full && state == State.OPEN && in != null && in.capacity() < BUSY_BYTES) {
+                    growIn(in.capacity() * 2);
+                }
             }
+            case UPGRADING -> upgrade(nowNs);
+            default -> {
+                in.clear();
+                inStart = 0;
+            }
+        }
+        releaseIn();
+        readOn();
+    }
+
+    /** A layer may have bytes of which the socket knows nothing: then they are read in the next turn. */
+    private void readOn() {
+        boolean reads = state == State.OPEN && !heldBack || state == State.UPGRADING && handshakes();
+        if (reads && wire.hasInput()) {
+            loop.resume(this);
+        }
+    }
+
+    /** By the loop, in a later turn: what was held back may go on. */
+    void resume(long nowNs) {
+        process(nowNs);
+        boolean reads = state == State.OPEN && !heldBack || state == State.UPGRADING && handshakes();
+        if (reads && wire.hasInput()) {
+            read(nowNs);
+        }
+    }
+
+    /** By the loop: another thread has done what the handshake needed. */
+    void workDone(long nowNs) {
+        if (state != State.CLOSED) {
+            tls.workDone();
+            read(nowNs);
         }
     }
 
     /** Carries out the commands that are there, as far as it may. */
-    void process(long nowNs) {
-        executing = true;
-        heldBack = false;
-        int wanted = 0;
-        boolean room = true;
-        if (state == State.NEW && !magic()) {
-            executing = false;
+    private void process(long nowNs) {
+        if (state != State.NEW && state != State.OPEN) {
             return;
         }
+        executing = true;
+        heldBack = false;
+        finishSkipped(nowNs);
+        boolean room = true;
+        if (in != null && (state != State.NEW || magic())) {
+            room = executeAll(nowNs);
+        }
+        executing = false;
+        if (state == State.OPEN) {
+            heldBack |= !room;
+            releaseIn();
+        }
+        updateInterest();
+    }
+
+    /** Answers whether there was room for all answers. */
+    private boolean executeAll(long nowNs) {
+        int wanted = 0;
+        boolean room = true;
         while (state == State.OPEN && (room = roomForAnswers(nowNs))) {
             int taken = decoder.decode(in, inStart, in.position());
             if (taken == CommandDecoder.MORE) {
@@ -157,16 +247,14 @@ final class Connection implements Publisher, Subscriber {
             inStart += taken;
             execute(nowNs);
         }
-        executing = false;
         if (state == State.OPEN) {
-            heldBack |= !room;
             compactIn();
             if (wanted > in.capacity() && !in.hasRemaining()) {
                 // Twice as much at a time and only when it is full: a length that was only claimed costs nothing.
                 growIn(Math.min(wanted, in.capacity() * 2));
             }
         }
-        updateInterest();
+        return room;
     }
 
     private boolean magic() {
@@ -186,6 +274,10 @@ final class Connection implements Publisher, Subscriber {
 
     private void execute(long nowNs) {
         Verb verb = decoder.verb();
+        if (terms.tlsRequired() && tls == null && verb != Verb.IDENTIFY) {
+            fail("E_INVALID cannot " + verb + " in current state (TLS required)");
+            return;
+        }
         switch (verb) {
             case PUB -> publish(verb, 0, nowNs);
             case DPUB -> onDeferredPublish(nowNs);
@@ -195,9 +287,9 @@ final class Connection implements Publisher, Subscriber {
             case REQ -> onRequeue(nowNs);
             case TOUCH -> onTouch(nowNs);
             case SUB -> onSubscribe(nowNs);
-            case IDENTIFY -> onIdentify();
+            case IDENTIFY -> onIdentify(nowNs);
             case CLS -> onClose(nowNs);
-            case AUTH -> fail("E_AUTH_DISABLED AUTH is not enabled");
+            case AUTH -> onAuth();
             case NOP -> {
                 // It came, and that is what it is for: see unanswered.
             }
@@ -205,7 +297,11 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private void publish(Verb verb, long deferNs, long nowNs) {
+        if (!mayPublish(verb)) {
+            return;
+        }
         publishing = verb;
+        publishingMessages = 1;
         port.publish(
                 this,
                 NO_TICKET,
@@ -228,7 +324,11 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private void onBatch(long nowNs) {
+        if (!mayPublish(Verb.MPUB)) {
+            return;
+        }
         publishing = Verb.MPUB;
+        publishingMessages = decoder.messages();
         port.publishBatch(
                 this,
                 NO_TICKET,
@@ -240,24 +340,141 @@ final class Connection implements Publisher, Subscriber {
                 nowNs);
     }
 
-    private void onIdentify() {
+    private boolean mayPublish(Verb verb) {
+        if (grant == null
+                ? !terms.rights().required()
+                : grant.mayPublish(in, decoder.parameterAt(0), decoder.parameterLength(0))) {
+            return true;
+        }
+        refuse(verb, decoder.parameter(in, 0));
+        return false;
+    }
+
+    private void refuse(Verb verb, String what) {
+        fail(
+                grant == null
+                        ? "E_AUTH_FIRST AUTH required before " + verb
+                        : "E_UNAUTHORIZED AUTH failed for " + verb + " on \"" + what + "\"");
+    }
+
+    private void onIdentify(long nowNs) {
         if (identified || subscribed) {
             fail("E_INVALID cannot IDENTIFY in current state");
             return;
         }
+        try {
+            identity = Identity.parse(body(), settings, terms);
+        } catch (Identity.Refused e) {
+            fail(e.answer());
+            return;
+        }
+        identified = true;
+        homes = identity.wantsHomes() ? new HomeNotices() : null;
+        answer(
+                identity.negotiates()
+                        ? identity.answer(
+                                        settings,
+                                        terms,
+                                        GatewayLoop.VERSION,
+                                        loop.brokers().self())
+                                .getBytes(StandardCharsets.UTF_8)
+                        : Frames.OK);
+        if (identity.upgrades()) {
+            state = State.UPGRADING;
+            untilNs = nowNs + settings.handshakeNs();
+            upgrade(nowNs);
+        }
+    }
+
+    private byte[] body() {
         byte[] body = new byte[decoder.bodyLength()];
         in.get(decoder.bodyAt(), body);
-        try {
-            Identity identity = Identity.parse(body, settings);
-            identified = true;
-            heartbeatNs = identity.heartbeatNs();
-            messageTimeoutNs = identity.messageTimeoutNs();
-            answer(
-                    identity.negotiates()
-                            ? identity.answer(settings, GatewayLoop.VERSION).getBytes(StandardCharsets.UTF_8)
-                            : Frames.OK);
-        } catch (Identity.Refused e) {
-            fail("E_BAD_BODY " + e.getMessage());
+        return body;
+    }
+
+    private boolean handshakes() {
+        return tls != null && !tls.established() && !tls.busy();
+    }
+
+    /** Puts the next layers in place, as far as it can go now. */
+    private void upgrade(long nowNs) {
+        boolean goesOn = true;
+        while (goesOn && state == State.UPGRADING) {
+            goesOn = nextLayer(nowNs);
+        }
+        updateInterest();
+    }
+
+    private boolean nextLayer(long nowNs) {
+        if (tls != null && !tlsAnswered) {
+            if (!tls.established()) {
+                return false;
+            }
+            tlsAnswered = true;
+            answer(Frames.OK);
+        }
+        flush(nowNs);
+        if (unsent()) {
+            return false;
+        }
+        if (identity.tls() && tls == null) {
+            tls = new TlsWire(
+                    wire, terms.tls().orElseThrow().engine(), early(), task -> loop.workElsewhere(this, task));
+            wire = tls;
+            readOn();
+        } else if (identity.snappy() && !compressed) {
+            compressed(new SnappyWire(wire, loop.snappy(), early()));
+        } else if (identity.deflateLevel() > 0 && !compressed) {
+            compressed(new DeflateWire(wire, identity.deflateLevel(), early()));
+        } else {
+            state = State.OPEN;
+            // Commands may have come with the end of the handshake.
+            loop.resume(this);
+        }
+        return true;
+    }
+
+    private void compressed(Wire layer) {
+        wire = layer;
+        compressed = true;
+        answer(Frames.OK);
+        readOn();
+    }
+
+    /** What came after IDENTIFY belongs to the layer that it asked for. */
+    private byte[] early() {
+        if (in == null) {
+            return new byte[0];
+        }
+        byte[] early = new byte[in.position() - inStart];
+        in.get(inStart, early);
+        in.clear();
+        inStart = 0;
+        return early;
+    }
+
+    private void onAuth() {
+        if (subscribed) {
+            fail("E_INVALID cannot AUTH in current state");
+        } else if (grant != null) {
+            fail("E_INVALID AUTH already set");
+        } else if (!terms.rights().enabled()) {
+            fail("E_AUTH_DISABLED AUTH disabled");
+        } else {
+            byte[] secret = body();
+            Optional<AccessRights.Grant> found = terms.rights().grant(secret);
+            Arrays.fill(secret, (byte) 0);
+            if (found.isEmpty()) {
+                fail("E_AUTH_FAILED AUTH failed");
+            } else if (found.get().permissions() == 0) {
+                fail("E_UNAUTHORIZED AUTH no authorizations found");
+            } else {
+                grant = found.get();
+                // The name was checked when the settings were read: nothing in it needs escaping.
+                answer(("{\"identity\":\"" + grant.name() + "\",\"identity_url\":\"\",\"permission_count\":"
+                                + grant.permissions() + "}")
+                        .getBytes(StandardCharsets.UTF_8));
+            }
         }
     }
 
@@ -266,15 +483,20 @@ final class Connection implements Publisher, Subscriber {
             fail("E_INVALID cannot SUB in current state");
             return;
         }
-        if (heartbeatNs == 0) {
+        if (identity.heartbeatNs() == 0) {
             fail("E_INVALID cannot SUB with heartbeats disabled");
             return;
         }
+        topic = decoder.parameter(in, 0);
+        consumedChannel = decoder.parameter(in, 1);
+        if (grant == null ? terms.rights().required() : !grant.maySubscribe(topic, consumedChannel)) {
+            refuse(Verb.SUB, topic + " " + consumedChannel);
+            return;
+        }
         subscribed = true;
-        subscription =
-                port.subscribe(this, decoder.parameter(in, 0), decoder.parameter(in, 1), messageTimeoutNs, nowNs);
+        subscription = port.subscribe(this, topic, consumedChannel, identity.messageTimeoutNs(), nowNs);
         if (subscription == null) {
-            fail("E_BAD_CHANNEL SUB this broker has no room for another topic or channel");
+            fail("E_SUB_FAILED SUB failed: this broker has no room for another topic or channel");
             return;
         }
         answer(Frames.OK);
@@ -286,7 +508,8 @@ final class Connection implements Publisher, Subscriber {
         } else if (decoder.number() > settings.maxReady()) {
             fail("E_INVALID RDY count " + decoder.number() + " out of range 0-" + settings.maxReady());
         } else if (!closeWait && subscription != null) {
-            subscription.ready((int) decoder.number(), nowNs);
+            readyCount = (int) decoder.number();
+            subscription.ready(readyCount, nowNs);
         }
     }
 
@@ -295,6 +518,8 @@ final class Connection implements Publisher, Subscriber {
             fail("E_INVALID cannot FIN in current state");
         } else if (subscription == null || !subscription.finish(decoder.id(), nowNs)) {
             complain("E_FIN_FAILED FIN failed: message is not in flight here");
+        } else {
+            finished++;
         }
     }
 
@@ -308,6 +533,8 @@ final class Connection implements Publisher, Subscriber {
                 : TimeUnit.MILLISECONDS.toNanos(decoder.number());
         if (subscription == null || !subscription.requeue(decoder.id(), delayNs, nowNs)) {
             complain("E_REQ_FAILED REQ failed: message is not in flight here");
+        } else {
+            requeued++;
         }
     }
 
@@ -325,6 +552,7 @@ final class Connection implements Publisher, Subscriber {
             return;
         }
         closeWait = true;
+        readyCount = 0;
         if (subscription != null) {
             subscription.ready(0, nowNs);
         }
@@ -333,6 +561,7 @@ final class Connection implements Publisher, Subscriber {
 
     @Override
     public void accepted(long ticket) {
+        published += publishingMessages;
         if (published()) {
             answer(Frames.OK);
         }
@@ -369,15 +598,62 @@ final class Connection implements Publisher, Subscriber {
     }
 
     @Override
+    public void belongsTo(BrokerId home, ByteBuffer name, int topicAt, int topicLength) {
+        if (homes == null || home == null && homes.isEmpty() || !hasRoom(FOR_ANSWERS)) {
+            return;
+        }
+        BrokerId broker = home == null ? loop.brokers().self().orElse(null) : home;
+        Optional<String> tcp =
+                broker == null ? Optional.empty() : loop.brokers().tcpOf(broker);
+        if (tcp.isPresent() && homes.news(name, topicAt, topicLength, broker, home == null)) {
+            // Names of topics and brokers, and addresses, hold nothing that needs escaping.
+            put(
+                    Frames.HOME,
+                    ("{\"topic\":\"" + CommandDecoder.text(name, topicAt, topicLength) + "\",\"broker\":\"" + broker
+                                    + "\",\"tcp\":\"" + tcp.get() + "\"}")
+                            .getBytes(StandardCharsets.US_ASCII));
+        }
+    }
+
+    @Override
     public boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
+        if (state == State.OPEN
+                && identity.sampleRate() > 0
+                && ThreadLocalRandom.current().nextInt(100) >= identity.sampleRate()) {
+            skip(id);
+            return true;
+        }
         int size = Frames.MESSAGE_OVERHEAD + bodyLength;
         if (state != State.OPEN || !roomFor(size + FOR_ANSWERS)) {
             wantsRoom = true;
             return false;
         }
+        delivered++;
         Frames.putMessage(out, timestampNs, attempts, id, body, bodyAt, bodyLength);
         loop.flushLater(this);
         return true;
+    }
+
+    /** Kept for later, because the channel that delivers is in the midst of its work. */
+    private void skip(long id) {
+        if (skippedCount == skipped.length) {
+            skipped = Arrays.copyOf(skipped, Math.max(16, 2 * skippedCount));
+        }
+        skipped[skippedCount++] = id;
+        loop.resume(this);
+    }
+
+    /** Those that were skipped before this call: finishing them brings others, which have their turn later. */
+    private void finishSkipped(long nowNs) {
+        int count = skippedCount;
+        if (count == 0) {
+            return;
+        }
+        for (int i = 0; i < count && subscription != null; i++) {
+            subscription.finish(skipped[i], nowNs);
+        }
+        skippedCount -= count;
+        System.arraycopy(skipped, count, skipped, 0, skippedCount);
     }
 
     @Override
@@ -387,14 +663,19 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private void answer(byte[] payload) {
-        Frames.put(out, Frames.RESPONSE, payload);
-        loop.flushLater(this);
+        put(Frames.RESPONSE, payload);
     }
 
     /** An error after which the connection goes on. */
     private void complain(String error) {
-        Frames.put(out, Frames.ERROR, error.getBytes(StandardCharsets.US_ASCII));
-        loop.flushLater(this);
+        put(Frames.ERROR, error.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private void put(int type, byte[] payload) {
+        if (ensureOut()) {
+            Frames.put(out, type, payload);
+            loop.flushLater(this);
+        }
     }
 
     /** An error that ends the connection. */
@@ -407,25 +688,36 @@ final class Connection implements Publisher, Subscriber {
         if (state != State.CLOSED) {
             state = State.LINGERING;
             heldBack = false;
-            lingerUntilNs = loop.nowNs() + LINGER_NS;
+            untilNs = loop.nowNs() + LINGER_NS;
             loop.flushLater(this);
             updateInterest();
         }
     }
 
     private boolean roomForAnswers(long nowNs) {
-        if (out.remaining() >= FOR_ANSWERS) {
+        if (hasRoom(FOR_ANSWERS)) {
             return true;
         }
         flush(nowNs);
-        return out.remaining() >= FOR_ANSWERS;
+        return hasRoom(FOR_ANSWERS);
+    }
+
+    /** An empty buffer is a small one, and has this much room. */
+    private boolean hasRoom(int bytes) {
+        return out == null || out.remaining() >= bytes;
     }
 
     private boolean roomFor(int bytes) {
+        if (!ensureOut()) {
+            return false;
+        }
         if (out.remaining() >= bytes) {
             return true;
         }
         flush(loop.nowNs());
+        if (!ensureOut()) {
+            return false;
+        }
         if (out.remaining() >= bytes) {
             return true;
         }
@@ -437,26 +729,33 @@ final class Connection implements Publisher, Subscriber {
         return out.remaining() >= bytes;
     }
 
+    private boolean unsent() {
+        return out != null && out.position() > 0 || wire.hasOutput();
+    }
+
     /** Sends what it can. */
     private void flush(long nowNs) {
-        if (out.position() > 0) {
+        if (unsent()) {
             buffersUsed = true;
-            out.flip();
+            ByteBuffer from = out == null ? Wire.NOTHING : out.flip();
             try {
-                if (channel.write(out) > 0) {
+                if (wire.write(from) > 0) {
                     lastWriteNs = nowNs;
                 }
             } catch (IOException e) {
                 loop.closeLater(this);
-                out.position(out.limit());
+                from.position(from.limit());
             }
-            out.compact();
+            if (out != null) {
+                out.compact();
+            }
         }
-        if (out.position() == 0) {
+        if (!unsent()) {
             // What follows was never late: a stall is counted from here.
             lastWriteNs = nowNs;
+            releaseOut();
             if (state == State.LINGERING) {
-                shutdownOutput();
+                sayGoodbye();
             }
         }
     }
@@ -467,7 +766,11 @@ final class Connection implements Publisher, Subscriber {
             return;
         }
         flush(nowNs);
-        if (out.remaining() > out.capacity() / 2) {
+        if (state == State.UPGRADING) {
+            upgrade(nowNs);
+            return;
+        }
+        if (out == null || out.remaining() > out.capacity() / 2) {
             if (wantsRoom && subscription != null) {
                 wantsRoom = false;
                 subscription.writable(nowNs);
@@ -479,11 +782,14 @@ final class Connection implements Publisher, Subscriber {
         updateInterest();
     }
 
-    private void shutdownOutput() {
-        try {
-            channel.shutdownOutput();
-        } catch (IOException e) {
-            loop.closeLater(this);
+    private void sayGoodbye() {
+        if (!saidGoodbye) {
+            saidGoodbye = true;
+            try {
+                wire.finish();
+            } catch (IOException e) {
+                loop.closeLater(this);
+            }
         }
     }
 
@@ -491,7 +797,8 @@ final class Connection implements Publisher, Subscriber {
         if (state == State.CLOSED || !key.isValid()) {
             return;
         }
-        int wanted = (heldBack ? 0 : SelectionKey.OP_READ) | (out.position() > 0 ? SelectionKey.OP_WRITE : 0);
+        boolean reads = state == State.UPGRADING ? handshakes() : !heldBack;
+        int wanted = (reads ? SelectionKey.OP_READ : 0) | (unsent() ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
             interest = wanted;
             key.interestOps(wanted);
@@ -504,11 +811,11 @@ final class Connection implements Publisher, Subscriber {
         if (!reads) {
             unanswered = 0;
         }
-        boolean beats = heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs;
+        boolean beats = identity.heartbeatNs() > 0 && nowNs - lastHeartbeatNs >= identity.heartbeatNs();
         boolean silent = beats && unanswered == MISSED_HEARTBEATS;
-        boolean stalled = out.position() > 0 && nowNs - lastWriteNs > settings.stallNs();
-        boolean lingered = state == State.LINGERING && nowNs - lingerUntilNs > 0;
-        if (silent || stalled || lingered) {
+        boolean stalled = unsent() && nowNs - lastWriteNs > settings.stallNs();
+        boolean overdue = state != State.OPEN && nowNs - untilNs > 0;
+        if (silent || stalled || overdue) {
             loop.closeLater(this);
             return;
         }
@@ -516,8 +823,11 @@ final class Connection implements Publisher, Subscriber {
             lastHeartbeatNs = nowNs;
             unanswered++;
             // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
-            if (out.remaining() >= FOR_ANSWERS / 2) {
+            if (hasRoom(FOR_ANSWERS / 2)) {
                 answer(Frames.HEARTBEAT);
+                // At once: thousands of idle clients share one buffer that way.
+                flush(nowNs);
+                updateInterest();
             }
         }
         quietLooks = buffersUsed ? 0 : quietLooks + 1;
@@ -528,11 +838,55 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private void shrink() {
-        if (in.capacity() > settings.bufferBytes() && in.position() == inStart) {
-            in = loop.takeBuffer();
+        if (in != null && in.position() == inStart) {
+            in = null;
+            inStart = 0;
         }
-        if (out.capacity() > settings.bufferBytes() && out.position() == 0) {
-            out = loop.takeBuffer();
+        if (out != null && out.position() == 0) {
+            out = null;
+        }
+        skipped = skippedCount == 0 ? new long[0] : skipped;
+        wire.rest();
+    }
+
+    private boolean ensureIn() {
+        if (in == null) {
+            inStart = 0;
+            in = taken();
+        }
+        return in != null;
+    }
+
+    private boolean ensureOut() {
+        if (out == null) {
+            out = taken();
+        }
+        return out != null;
+    }
+
+    /** Without memory for a buffer the connection ends. */
+    private ByteBuffer taken() {
+        try {
+            return loop.takeBuffer();
+        } catch (OutOfMemoryError e) {
+            loop.closeLater(this);
+            return null;
+        }
+    }
+
+    /** Large ones stay until the connection is quiet: who needed one is likely to need it again. */
+    private void releaseIn() {
+        if (in != null && in.position() == inStart && in.capacity() == settings.bufferBytes()) {
+            loop.giveBuffer(in);
+            in = null;
+            inStart = 0;
+        }
+    }
+
+    private void releaseOut() {
+        if (out != null && out.capacity() == settings.bufferBytes()) {
+            loop.giveBuffer(out);
+            out = null;
         }
     }
 
@@ -585,9 +939,51 @@ final class Connection implements Publisher, Subscriber {
             // It is closed as far as this process is concerned.
             wantsRoom = false;
         }
-        loop.giveBuffer(in);
-        loop.giveBuffer(out);
+        wire.close();
+        if (in != null) {
+            loop.giveBuffer(in);
+        }
+        if (out != null) {
+            loop.giveBuffer(out);
+        }
         in = null;
         out = null;
+    }
+
+    ClientStats stats() {
+        int nsqdState = closeWait ? 4 : subscribed ? 3 : 0;
+        return new ClientStats(
+                identity.clientId(),
+                identity.hostname(),
+                identity.userAgent(),
+                remoteAddress(),
+                nsqdState,
+                subscribed ? Optional.of(new ClientStats.Subscribed(topic, consumedChannel)) : Optional.empty(),
+                readyCount,
+                subscription == null ? 0 : subscription.inFlight(),
+                delivered,
+                finished,
+                requeued,
+                published,
+                TimeUnit.MILLISECONDS.toSeconds(connectedAtMs),
+                identity.sampleRate(),
+                identity.deflateLevel() > 0,
+                identity.snappy(),
+                tls != null,
+                tls != null && tls.established() ? tls.version() : "",
+                tls != null && tls.established() ? tls.cipherSuite() : "",
+                Optional.ofNullable(grant).map(AccessRights.Grant::name),
+                identity.group(),
+                identity.workflow(),
+                identity.expectedRate());
+    }
+
+    private String remoteAddress() {
+        try {
+            InetSocketAddress address = (InetSocketAddress) channel.getRemoteAddress();
+            return address == null ? "" : address.getAddress().getHostAddress() + ":" + address.getPort();
+        } catch (IOException e) {
+            return "";
+        }
     }
 }

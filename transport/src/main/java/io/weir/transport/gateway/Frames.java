@@ -7,14 +7,16 @@ import java.nio.charset.StandardCharsets;
  * Frames to a client, big endian:
  *
  * <pre>
- *  | int32 size of what follows | int32 type | payload              type 0: response, 1: error, 2: message
+ *  | int32 size of what follows | int32 type | payload              type 0: response, 1: error, 2: message, 3: home
  *  message payload: | int64 timestamp in ns | uint16 attempts | 16 hexadecimal digits of the id | body |
+ *  home payload: {"topic":"t","broker":"b2","tcp":"host:port"}, Weir's own, only for clients that asked for it
  * </pre>
  */
 final class Frames {
     static final int RESPONSE = 0;
     static final int ERROR = 1;
     static final int MESSAGE = 2;
+    static final int HOME = 3;
     static final int ID_LENGTH = 16;
     static final int MESSAGE_OVERHEAD = 4 + 4 + 8 + 2 + ID_LENGTH;
     static final int FRAME_OVERHEAD = 4 + 4;

@@ -11,6 +11,10 @@ import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -41,6 +45,8 @@ public final class GatewayLoop implements AutoCloseable {
     private static final int BACKLOG = 1024;
 
     private final GatewaySettings settings;
+    private final ClientTerms terms;
+    private final BrokerDirectory brokers;
     private final LongSupplier clock;
     private final Selector selector;
     private final ServerSocketChannel server;
@@ -53,6 +59,11 @@ public final class GatewayLoop implements AutoCloseable {
     private final List<Connection> dirtyOthers = new ArrayList<>();
     private List<Connection> resumed = new ArrayList<>();
     private List<Connection> resuming = new ArrayList<>();
+    /** Connections whose handshakes another thread has worked on; each has one piece of work out at a time. */
+    private final Queue<Connection> workDone = new ConcurrentLinkedQueue<>();
+
+    private ExecutorService worker;
+    private SnappyBlocks snappy;
     private MessagePort port;
     private Duty[] duties;
     private Thread thread;
@@ -62,9 +73,22 @@ public final class GatewayLoop implements AutoCloseable {
     private long complainedNs;
     private volatile boolean running = true;
 
-    /** Binds the socket; clients wait in the kernel's queue until {@link #start}. */
+    /** As the other, for a broker on its own that serves everybody. */
     public GatewayLoop(InetSocketAddress address, GatewaySettings settings, LongSupplier clock) throws IOException {
+        this(address, settings, ClientTerms.defaults(), BrokerDirectory.ALONE, clock);
+    }
+
+    /** Binds the socket; clients wait in the kernel's queue until {@link #start}. */
+    public GatewayLoop(
+            InetSocketAddress address,
+            GatewaySettings settings,
+            ClientTerms terms,
+            BrokerDirectory brokers,
+            LongSupplier clock)
+            throws IOException {
         this.settings = settings;
+        this.terms = terms;
+        this.brokers = brokers;
         this.clock = clock;
         selector = Selector.open();
         server = ServerSocketChannel.open();
@@ -181,6 +205,9 @@ public final class GatewayLoop implements AutoCloseable {
             }
         }
         resumeConnections();
+        if (worker != null) {
+            takeWorkBack();
+        }
         if (nowNs - houseKeptNs >= HOUSEKEEPING_NS) {
             keepHouse();
         }
@@ -239,8 +266,8 @@ public final class GatewayLoop implements AutoCloseable {
             connection.index = connections.size();
             connections.add(connection);
             key.attach(connection);
-        } catch (IOException | OutOfMemoryError e) {
-            // The client is gone already, or there is no memory for its buffers.
+        } catch (IOException e) {
+            // The client is gone already.
             channel.close();
         }
     }
@@ -253,13 +280,26 @@ public final class GatewayLoop implements AutoCloseable {
             Connection connection = batch.get(i);
             connection.resuming = false;
             try {
-                connection.process(nowNs);
+                connection.resume(nowNs);
             } catch (RuntimeException e) {
                 complain("a connection failed and is closed", e);
                 closeLater(connection);
             }
         }
         batch.clear();
+    }
+
+    private void takeWorkBack() {
+        Connection connection = workDone.poll();
+        while (connection != null) {
+            try {
+                connection.workDone(nowNs);
+            } catch (RuntimeException e) {
+                complain("a connection failed and is closed", e);
+                closeLater(connection);
+            }
+            connection = workDone.poll();
+        }
     }
 
     private void keepHouse() {
@@ -309,6 +349,9 @@ public final class GatewayLoop implements AutoCloseable {
     private void closeSockets() {
         closing.addAll(connections);
         closeConnections();
+        if (worker != null) {
+            worker.shutdownNow();
+        }
         try {
             server.close();
             selector.close();
@@ -323,6 +366,46 @@ public final class GatewayLoop implements AutoCloseable {
             complainedNs = nowNs;
             LOG.warn("gateway: {}", what, e);
         }
+    }
+
+    /** All clients as they are now. On the loop's thread only: by one of its duties. */
+    public List<ClientStats> clients() {
+        return connections.stream().map(Connection::stats).toList();
+    }
+
+    /** Has a handshake's arithmetic done by another thread, which all handshakes share: they wait for each other, messages do not. */
+    void workElsewhere(Connection connection, Runnable work) {
+        if (worker == null) {
+            worker = Executors.newSingleThreadExecutor(task -> {
+                Thread handshakes = new Thread(task, "weir-tls");
+                handshakes.setDaemon(true);
+                return handshakes;
+            });
+        }
+        worker.execute(() -> {
+            try {
+                work.run();
+            } finally {
+                workDone.add(connection);
+                wakeUp();
+            }
+        });
+    }
+
+    /** For connections that compress; made for the first. */
+    SnappyBlocks snappy() {
+        if (snappy == null) {
+            snappy = new SnappyBlocks();
+        }
+        return snappy;
+    }
+
+    ClientTerms terms() {
+        return terms;
+    }
+
+    BrokerDirectory brokers() {
+        return brokers;
     }
 
     GatewaySettings settings() {

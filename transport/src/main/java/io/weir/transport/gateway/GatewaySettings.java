@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
  * @param maxMessageTimeoutNs the most a client may ask for
  * @param maxDelayNs of a requeued or deferred message
  * @param stallNs a client that takes no byte for so long is closed
+ * @param handshakeNs so long a client may take for its first four bytes, and for TLS and compression after IDENTIFY
  */
 public record GatewaySettings(
         int maxConnections,
@@ -28,7 +29,8 @@ public record GatewaySettings(
         long messageTimeoutNs,
         long maxMessageTimeoutNs,
         long maxDelayNs,
-        long stallNs) {
+        long stallNs,
+        long handshakeNs) {
     /** The longest command line is a DPUB's: two words, a name of 64 and a number. */
     static final int MAX_LINE_BYTES = 256;
 
@@ -62,6 +64,7 @@ public record GatewaySettings(
                 TimeUnit.SECONDS.toNanos(60),
                 TimeUnit.MINUTES.toNanos(15),
                 TimeUnit.HOURS.toNanos(1),
-                TimeUnit.SECONDS.toNanos(60));
+                TimeUnit.SECONDS.toNanos(60),
+                TimeUnit.SECONDS.toNanos(10));
     }
 }

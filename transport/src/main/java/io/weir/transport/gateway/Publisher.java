@@ -1,5 +1,8 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
+import java.nio.ByteBuffer;
+
 /**
  * Whoever published: a client's connection, or another broker. Told the outcome of each publication once; while it is told, it
  * must not publish, because the topic is in the midst of its work.
@@ -13,6 +16,15 @@ public interface Publisher {
 
     /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
     void failed(long ticket, String reason);
+
+    /**
+     * Told with every publication, before its outcome, by a broker that has links: where this publisher's messages of that topic pass the
+     * limit.
+     *
+     * @param in holds the topic's name at {@code topicAt}, during the call
+     * @param home null for this broker
+     */
+    default void belongsTo(BrokerId home, ByteBuffer in, int topicAt, int topicLength) {}
 
     /** It cannot be done, because there is no such topic. */
     default void unknownTopic(long ticket, String reason) {

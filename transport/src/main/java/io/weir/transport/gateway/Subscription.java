@@ -14,6 +14,9 @@ public interface Subscription {
     /** Begins the time-out anew; false as with {@link #finish}. */
     boolean touch(long id, long nowNs);
 
+    /** How many messages the consumer holds unacknowledged. */
+    int inFlight();
+
     /** There is room again after {@link Subscriber#deliver} had none. */
     void writable(long nowNs);
 
