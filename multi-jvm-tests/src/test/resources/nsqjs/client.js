@@ -1,5 +1,6 @@
 'use strict'
 // Lets a test use nsqjs as an application would: a command a line comes in, an event a line goes out.
+const fs = require('fs')
 const nsq = require('nsqjs')
 const readline = require('readline')
 
@@ -29,7 +30,7 @@ function connect(sender) {
 }
 
 function withFiles(options) {
-  return options.ca ? {...options, ca: Buffer.from(options.ca)} : options
+  return options.ca ? {...options, ca: fs.readFileSync(options.ca)} : options
 }
 
 const commands = {

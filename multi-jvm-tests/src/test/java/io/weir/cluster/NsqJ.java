@@ -38,6 +38,7 @@ final class NsqJ implements RealClient {
 
     @Override
     public Sender sender(Manner manner, List<Endpoint> brokers) {
+        secure(client, manner);
         Publisher publisher = new Publisher(
                 client,
                 brokers.get(0).toString(),
@@ -58,6 +59,7 @@ final class NsqJ implements RealClient {
 
     @Override
     public void receive(Manner manner, List<Endpoint> brokers, String topic, String channel, Handler handler) {
+        secure(Client.getDefaultClient(), manner);
         Subscriber subscriber = new DirectSubscriber(
                 LOOK_AGAIN_S, brokers.stream().map(Endpoint::toString).toArray(String[]::new));
         subscriber.setConfig(config(manner));
@@ -73,8 +75,17 @@ final class NsqJ implements RealClient {
         });
     }
 
+    /** For all connections of a client. */
+    private static void secure(Client client, Manner manner) {
+        manner.tls().ifPresent(trusted -> client.setSSLSocketFactory(trusted.trusting().getSocketFactory()));
+        manner.secret().ifPresent(client::setAuthSecret);
+    }
+
     private static Config config(Manner manner) {
         Config config = new Config();
+        config.setTlsV1(manner.tls().isPresent());
+        config.setSnappy(manner.wire() == Wire.SNAPPY);
+        config.setDeflate(manner.wire() == Wire.DEFLATE);
         if (manner.heartbeatMs() > 0) {
             config.setHeartbeatInterval(manner.heartbeatMs());
         }

@@ -181,6 +181,10 @@ final class NsqJs implements RealClient {
                 .put("maxInFlight", IN_FLIGHT)
                 .put("maxBackoffDuration", 0)
                 .put("lookupdPollInterval", 1);
+        options.put("snappy", manner.wire() == Wire.SNAPPY).put("deflate", manner.wire() == Wire.DEFLATE);
+        manner.tls().ifPresent(trusted -> options.put("tls", true)
+                .put("ca", trusted.certificate().toString()));
+        manner.secret().ifPresent(secret -> options.put("authSecret", secret));
         if (manner.heartbeatMs() > 0) {
             int seconds = Math.max(1, manner.heartbeatMs() / 1_000);
             // It hangs up on a broker of which it heard nothing for so long.

@@ -2,13 +2,17 @@ package io.weir.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sproutsocial.nsq.Client;
+import com.sproutsocial.nsq.Publisher;
 import io.weir.cluster.RealClient.Answer;
 import io.weir.cluster.RealClient.Manner;
 import io.weir.cluster.RealClient.Sender;
+import io.weir.cluster.RealClient.Wire;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -74,6 +78,7 @@ class RealClientsIT {
         }
     }
 
+    private static Certificate certificate;
     private static BrokerCluster cluster;
 
     private final List<RealClient> opened = new ArrayList<>();
@@ -81,10 +86,14 @@ class RealClientsIT {
     private final Inbox inbox = new Inbox();
 
     @BeforeAll
-    static void start() {
+    static void start() throws Exception {
+        certificate = Certificate.create(BuiltDistribution.emptyDirectory("certificate"));
         cluster = BrokerCluster.of(3)
                 .from(BuiltDistribution.installation())
                 .in(BuiltDistribution.directory("real-clients"))
+                .withEnvironment(Map.of(
+                        "WEIR_TCP_TLS_CERTIFICATE", certificate.certificate().toString(),
+                        "WEIR_TCP_TLS_KEY", certificate.key().toString()))
                 .start();
     }
 
@@ -126,10 +135,52 @@ class RealClientsIT {
 
     @ParameterizedTest
     @EnumSource
+    void shouldCarryEveryMessageCompressedAndEncrypted(Library library) throws IOException {
+        for (Manner manner : List.of(
+                Manner.USUAL.with(Wire.SNAPPY),
+                Manner.USUAL.with(Wire.DEFLATE),
+                Manner.USUAL.with(certificate),
+                Manner.USUAL.with(certificate).with(Wire.SNAPPY),
+                Manner.USUAL.with(certificate).with(Wire.DEFLATE))) {
+            String name = manner.wire() + (manner.tls().isPresent() ? "-tls" : "");
+            String topic = create(library.topic(name.toLowerCase(Locale.ROOT)), 10_000, 1_000, "shape");
+            RealClient client = open(library);
+            client.receive(manner, at("b2"), topic, "work", inbox);
+            Sender sender = client.sender(manner, at("b1"));
+            List<String> small = bodies(0, 50).stream().map(body -> name + body).toList();
+            // Larger than a block of snappy's, and not all alike.
+            List<String> large = bodies(0, 3).stream().map(body -> name + body.repeat(30_000)).toList();
+            sender.publish(topic, small);
+            for (String body : large) {
+                sender.publish(topic, List.of(body));
+            }
+            inbox.await(small, SOON);
+            inbox.await(large, SOON);
+        }
+        assertThat(inbox.bodies()).hasSize(5 * 53);
+        assertThat(inbox.duplicates()).isZero();
+    }
+
+    @Test
+    void shouldDeliverWhatNsqJDefers() {
+        String topic = create("deferred", 10_000, 1_000, "shape");
+        open(Library.NSQ_J).receive(Manner.USUAL, at("b2"), topic, "work", inbox);
+        Client client = new Client();
+        try {
+            new Publisher(client, at("b1").get(0).toString(), null)
+                    .publishDeferred(topic, "later".getBytes(StandardCharsets.UTF_8), 50, TimeUnit.MILLISECONDS);
+            inbox.await(List.of("later"), SOON);
+        } finally {
+            client.stop();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void shouldDeliverAgainWhatWasRequeuedAndWhatTimedOut(Library library) throws IOException {
         String topic = create(library.topic("again"), 10_000, 1_000, "shape");
         RealClient client = open(library);
-        client.receive(new Manner(0, 1_000), at("b2", "b3"), topic, "work", (body, attempt) -> {
+        client.receive(Manner.USUAL.withMessageTimeout(1_000), at("b2", "b3"), topic, "work", (body, attempt) -> {
             inbox.handle(body, attempt);
             return attempt > 1 || body.equals("m2") ? Answer.FINISH : body.equals("m0") ? Answer.REQUEUE : Answer.NONE;
         });
@@ -154,7 +205,7 @@ class RealClientsIT {
             RealClient client = open(library);
             client.receive(
                     Manner.USUAL, at("b3"), topic, "work", (body, attempt) -> inbox.handle(library + body, attempt));
-            Sender sender = client.sender(new Manner(library.shortHeartbeatMs, 0), at("b1"));
+            Sender sender = client.sender(Manner.USUAL.withHeartbeat(library.shortHeartbeatMs), at("b1"));
             all.add(threads.submit(() -> {
                 sender.publish(topic, bodies(0, 50));
                 for (String body : bodies(50, 55)) {
