@@ -261,7 +261,8 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return new HttpSettings(
                 address,
                 token.isEmpty() ? Optional.empty() : Optional.of(token),
-                duration(config, "weir.http.request-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)));
+                duration(config, "weir.http.request-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)),
+                whole(config, "weir.http.max-publications", 1, 65_536));
     }
 
     private static StoreSettings store(Config config) {

@@ -36,7 +36,8 @@ public record WeirSettings(
             Duration rejoinBackoff) {}
 
     /** The broker's HTTP server. */
-    public record HttpSettings(Endpoint address, Optional<String> adminToken, Duration requestTimeout) {
+    public record HttpSettings(
+            Endpoint address, Optional<String> adminToken, Duration requestTimeout, int maxPublications) {
         @Override
         public String toString() {
             return "HttpSettings[address=" + address + ", adminToken=" + (adminToken.isPresent() ? "set" : "none")

@@ -35,17 +35,17 @@ public final class TopicClient {
     }
 
     public void create(String topic, TopicRequest request) {
-        change("POST", "/topics/" + topic, json(request));
+        change("POST", "/v1/topics/" + topic, json(request));
     }
 
     public void changeLimit(String topic, TopicRequest request) {
-        change("PUT", "/topics/" + topic + "/limit", json(request));
+        change("PUT", "/v1/topics/" + topic + "/limit", json(request));
     }
 
     /** Empty where nobody answers, or there is no such topic. */
     public Optional<TopicDescription> describe(String topic) {
         try {
-            HttpResponse<byte[]> answer = send(request("/topics/" + topic).GET());
+            HttpResponse<byte[]> answer = send(request("/v1/topics/" + topic).GET());
             return answer.statusCode() == 200
                     ? Optional.of(JSON.readValue(answer.body(), TopicDescription.class))
                     : Optional.empty();

@@ -1,6 +1,5 @@
 package io.weir.topics;
 
-import akka.actor.typed.ActorRef;
 import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
@@ -8,34 +7,38 @@ import io.weir.transport.gateway.Publisher;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** What one actor published, on its way to the message path and until it has its outcome there. */
+/** What was published through an {@link Intake}, on its way to the message path and until it has its outcome there. */
 final class ApiPublication implements MessagePath.Work, Publisher {
-    /** What all of a broker's publications by actors hold at the moment; counted up by one actor, and down by the message path. */
+    /** What all publications of an intake hold at the moment; counted up by whoever publishes, and down by the message path. */
     static final class Load {
-        private final AtomicInteger outstanding = new AtomicInteger();
-        private final AtomicLong queuedBytes = new AtomicLong();
+        private final Intake.Bounds bounds;
+        private int outstanding;
+        private long queuedBytes;
+
+        Load(Intake.Bounds bounds) {
+            this.bounds = bounds;
+        }
 
         /** Answers false, and counts nothing, if that would be too much. */
-        boolean begin(int bytes, ApiSettings settings) {
-            if (outstanding.get() >= settings.maxOutstanding()
-                    || queuedBytes.get() > 0 && queuedBytes.get() + bytes > settings.maxQueuedBytes()) {
+        synchronized boolean begin(int bytes) {
+            if (outstanding >= bounds.maxOutstanding()
+                    || queuedBytes > 0 && queuedBytes + bytes > bounds.maxQueuedBytes()) {
                 return false;
             }
-            outstanding.incrementAndGet();
-            queuedBytes.addAndGet(bytes);
+            outstanding++;
+            queuedBytes += bytes;
             return true;
         }
 
-        void taken(int bytes) {
-            queuedBytes.addAndGet(-bytes);
+        synchronized void taken(int bytes) {
+            queuedBytes -= bytes;
         }
 
-        void ended() {
-            outstanding.decrementAndGet();
+        synchronized void ended() {
+            outstanding--;
         }
     }
 
@@ -43,9 +46,10 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     private final int contextLength;
     private final int messages;
     private final boolean batch;
+    private final long deferNs;
     private final Load load;
     private final LongSupplier clock;
-    private final ActorRef<PublishOutcome> replyTo;
+    private final Consumer<PublishOutcome> outcome;
     /** Let go of when the message path has its own copy. */
     private ByteBuffer in;
 
@@ -59,17 +63,28 @@ final class ApiPublication implements MessagePath.Work, Publisher {
             int contextLength,
             int messages,
             boolean batch,
+            long deferNs,
             Load load,
             LongSupplier clock,
-            ActorRef<PublishOutcome> replyTo) {
+            Consumer<PublishOutcome> outcome) {
         this.topic = topic;
         this.in = in;
         this.contextLength = contextLength;
         this.messages = messages;
         this.batch = batch;
+        this.deferNs = deferNs;
         this.load = load;
         this.clock = clock;
-        this.replyTo = replyTo;
+        this.outcome = outcome;
+    }
+
+    int bytes() {
+        return in.capacity();
+    }
+
+    /** It was not handed over. */
+    void busy(String reason) {
+        outcome.accept(new PublishOutcome.Failed(reason));
     }
 
     @Override
@@ -84,7 +99,8 @@ final class ApiPublication implements MessagePath.Work, Publisher {
             port.publishBatch(this, 0, given, 0, topic.length(), contextAt, contextLength, bodyAt, messages, nowNs);
         } else {
             int bodyLength = given.capacity() - bodyAt;
-            port.publish(this, 0, given, 0, topic.length(), contextAt, contextLength, bodyAt, bodyLength, 0, nowNs);
+            port.publish(
+                    this, 0, given, 0, topic.length(), contextAt, contextLength, bodyAt, bodyLength, deferNs, nowNs);
         }
         waits = true;
     }
@@ -106,12 +122,17 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     }
 
     @Override
+    public void heldUpTooLong(long ticket, String reason) {
+        end(new PublishOutcome.Failed(reason, true));
+    }
+
+    @Override
     public void unknownTopic(long ticket, String reason) {
         end(new PublishOutcome.UnknownTopic(topic, reason));
     }
 
-    private void end(PublishOutcome outcome) {
+    private void end(PublishOutcome told) {
         load.ended();
-        replyTo.tell(outcome);
+        outcome.accept(told);
     }
 }

@@ -46,4 +46,8 @@ public record ApiSettings(
                 64L << 20,
                 (int) Math.min(Integer.MAX_VALUE, maxFrameBytes - ENVELOPE_BYTES));
     }
+
+    Intake.Bounds intake() {
+        return new Intake.Bounds(maxMessageBytes, maxBatchBytes, maxDelayMs, maxOutstanding, maxQueuedBytes);
+    }
 }

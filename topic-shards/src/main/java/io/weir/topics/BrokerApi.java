@@ -1,7 +1,6 @@
 package io.weir.topics;
 
 import akka.actor.Address;
-import akka.actor.typed.ActorRef;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.MailboxSelector;
 import akka.actor.typed.Props;
@@ -18,12 +17,7 @@ import io.weir.transport.api.BrokerCommand.Publish;
 import io.weir.transport.api.BrokerCommand.PublishBatch;
 import io.weir.transport.api.BrokerCommand.Subscribe;
 import io.weir.transport.api.ConsumerEvent;
-import io.weir.transport.api.MessageContext;
-import io.weir.transport.api.PublishOutcome;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.slf4j.event.Level;
@@ -32,21 +26,18 @@ import org.slf4j.event.Level;
  * A broker's way in for actors. Checks what it is told and hands it to the message path; the outcome goes from there straight to
  * whoever asked, and a consumer gets an {@link ApiSubscription} of its own.
  *
- * <p>Bounds: a publication fails as busy when {@link ApiSettings#maxOutstanding} have no outcome yet or {@link
- * ApiSettings#maxQueuedBytes} are on their way to the message path. What comes faster than this actor can look at it is lost beyond
+ * <p>Bounds: those of its {@link Intake} for publications. What comes faster than this actor can look at it is lost beyond
  * {@value #MAILBOX} messages, and whoever asked gets no answer.
  */
 public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     public static final String NAME = "api";
 
     private static final int MAILBOX = 16 * 1024;
-    private static final String BUSY = "this broker is busy: ";
 
     private final MessagePath path;
     private final ApiSettings settings;
     private final Predicate<Address> members;
-    private final LongSupplier clock;
-    private final ApiPublication.Load load = new ApiPublication.Load();
+    private final Intake intake;
 
     /**
      * Registers with the receptionist.
@@ -80,7 +71,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
         this.path = path;
         this.settings = settings;
         this.members = members;
-        this.clock = clock;
+        this.intake = new Intake(path, settings.intake(), clock);
     }
 
     @Override
@@ -93,62 +84,13 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     }
 
     private Behavior<BrokerCommand> onPublish(Publish publish) {
-        String problem = problemOf(publish.topic(), publish.context());
-        byte[] context = problem == null ? publish.context().toBytes() : null;
-        if (problem == null) {
-            problem = problemOf(publish.body(), context.length);
-        }
-        if (problem != null) {
-            publish.replyTo().tell(new PublishOutcome.Failed(problem));
-            return this;
-        }
-        ByteBuffer in = begin(publish.topic(), context, publish.body().length).put(publish.body());
-        send(in, publish.topic(), context.length, 1, false, publish.replyTo());
+        intake.publish(publish.topic(), publish.context(), publish.body(), 0, publish.replyTo()::tell);
         return this;
     }
 
     private Behavior<BrokerCommand> onPublishBatch(PublishBatch publish) {
-        String problem = problemOf(publish.topic(), publish.context());
-        byte[] context = problem == null ? publish.context().toBytes() : null;
-        if (problem == null) {
-            problem = problemOf(publish.bodies(), context.length);
-        }
-        if (problem != null) {
-            publish.replyTo().tell(new PublishOutcome.Failed(problem));
-            return this;
-        }
-        int bytes = publish.bodies().stream().mapToInt(body -> 4 + body.length).sum();
-        ByteBuffer in = begin(publish.topic(), context, bytes);
-        publish.bodies().forEach(body -> in.putInt(body.length).put(body));
-        send(in, publish.topic(), context.length, publish.bodies().size(), true, publish.replyTo());
+        intake.publishBatch(publish.topic(), publish.context(), publish.bodies(), publish.replyTo()::tell);
         return this;
-    }
-
-    /** As the message path wants it: all in one buffer, first the topic's name, then the context. */
-    private static ByteBuffer begin(String topic, byte[] context, int bytes) {
-        return ByteBuffer.allocate(topic.length() + context.length + bytes)
-                .put(topic.getBytes(StandardCharsets.US_ASCII))
-                .put(context);
-    }
-
-    private void send(
-            ByteBuffer in,
-            String topic,
-            int contextLength,
-            int messages,
-            boolean batch,
-            ActorRef<PublishOutcome> replyTo) {
-        if (!load.begin(in.capacity(), settings)) {
-            replyTo.tell(new PublishOutcome.Failed(BUSY + "too many publications wait for their outcome"));
-            return;
-        }
-        ApiPublication publication =
-                new ApiPublication(topic, in, contextLength, messages, batch, load, clock, replyTo);
-        if (!path.offer(publication)) {
-            load.taken(in.capacity());
-            load.ended();
-            replyTo.tell(new PublishOutcome.Failed(BUSY + "its message path takes no more now"));
-        }
     }
 
     private Behavior<BrokerCommand> onSubscribe(Subscribe subscribe) {
@@ -159,41 +101,6 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
             subscribe.consumer().tell(new ConsumerEvent.Ended(subscribe.topic(), subscribe.channel(), problem));
         }
         return this;
-    }
-
-    private String problemOf(String topic, MessageContext context) {
-        if (context == null) {
-            return "a publication without context has MessageContext.NONE";
-        }
-        return problemOf(() -> new TopicName(topic));
-    }
-
-    private String problemOf(byte[] body, int contextLength) {
-        if (body == null || body.length == 0) {
-            return "a message's body must not be empty";
-        }
-        if (body.length > settings.maxMessageBytes() - contextLength) {
-            return "a body of " + body.length + " bytes with a context of " + contextLength
-                    + " is too large: together at most " + settings.maxMessageBytes();
-        }
-        return null;
-    }
-
-    private String problemOf(List<byte[]> bodies, int contextLength) {
-        if (bodies == null || bodies.isEmpty()) {
-            return "a batch must not be empty";
-        }
-        long bytes = 0;
-        for (byte[] body : bodies) {
-            String problem = problemOf(body, contextLength);
-            if (problem != null) {
-                return problem;
-            }
-            bytes += 4L + body.length;
-        }
-        return bytes > settings.maxBatchBytes()
-                ? "a batch of " + bytes + " bytes is too large: at most " + settings.maxBatchBytes()
-                : null;
     }
 
     private String problemOf(Subscribe subscribe) {
@@ -214,7 +121,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
             return "a message time-out of " + subscribe.messageTimeout() + " is not between 0 and "
                     + settings.maxTimeoutMs() + " ms";
         }
-        String problem = problemOf(() -> new TopicName(subscribe.topic()));
+        String problem = problemOf(() -> TopicName.of(subscribe.topic()));
         return problem != null ? problem : problemOf(() -> new ChannelName(subscribe.channel()));
     }
 

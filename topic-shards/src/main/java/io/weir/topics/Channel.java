@@ -59,6 +59,7 @@ final class Channel {
     /** Whether it is in the list of those that wait for tokens. */
     boolean listed;
 
+    private long received;
     private long delivered;
     private long finished;
     private long requeued;
@@ -109,6 +110,7 @@ final class Channel {
 
     /** A message that passed the gate; one of its references is the channel's from now on. */
     void put(int message, long nowNs) {
+        received++;
         long dueNs = store.dueNs(message);
         if (dueNs != 0 && dueNs - nowNs > 0) {
             if (makeRoom(message)) {
@@ -357,6 +359,43 @@ final class Channel {
         unstall(nowNs);
     }
 
+    /**
+     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to nothing. Of another
+     * broker's messages that one is told that they are finished.
+     */
+    void empty(long nowNs) {
+        while (!queue.isEmpty()) {
+            store.release(message(queue.poll()));
+        }
+        while (!deferred.isEmpty()) {
+            drop(deferred.poll());
+        }
+        for (int i = 0; i < consumers.size(); i++) {
+            long entry = consumers.get(i).takeBack();
+            while (entry != Consumer.NOTHING) {
+                drop(entry);
+                entry = consumers.get(i).takeBack();
+            }
+        }
+        if (visitors != null) {
+            visitors.dropWaiting();
+        }
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        thirsty = false;
+        shard.awaitTokensNoMore(this);
+        unstall(nowNs);
+        shard.roomMade();
+    }
+
+    private void drop(long entry) {
+        if (slot(entry) != 0) {
+            visitors.finished(entry);
+        }
+        store.release(message(entry));
+    }
+
     /** Lets go of everything; the shard has forgotten it. */
     void close(String reason) {
         if (gate != null) {
@@ -447,6 +486,7 @@ final class Channel {
                 inFlight,
                 consumers.size(),
                 paused,
+                received,
                 delivered,
                 finished,
                 requeued,

@@ -149,6 +149,16 @@ public final class MessagePath implements AutoCloseable {
         return tell(() -> shards.deleteChannel(topic, channel));
     }
 
+    /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */
+    public CompletionStage<Void> empty(TopicName topic) {
+        return tell(() -> shards.empty(topic));
+    }
+
+    /** Drops what a channel holds at this broker, also what consumers have and did not acknowledge. */
+    public CompletionStage<Void> emptyChannel(TopicName topic, String channel) {
+        return tell(() -> shards.emptyChannel(topic, channel));
+    }
+
     public CompletionStage<List<TopicStats>> stats() {
         return ask(shards::stats);
     }

@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import akka.actor.typed.ActorRef;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.AbstractBehavior;
 import akka.actor.typed.javadsl.ActorContext;
@@ -32,6 +33,19 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** The topic is like this now. Told as often as one likes; what is older than what it knows is left. */
     public record Serve(TopicDefinition definition) implements Command {}
 
+    /**
+     * The broker is to drop messages that it holds.
+     *
+     * @param channel whose; null for those of the topic that no channel has yet
+     */
+    public record Empty(String channel, ActorRef<Emptied> replyTo) implements Command {}
+
+    /** They are dropped; or not, because the broker is too busy. */
+    public record Emptied(BrokerId broker, boolean done) implements CrossesNodes {}
+
+    private record Dropped(ActorRef<Emptied> replyTo, boolean done) implements Command {}
+
+    private final BrokerId here;
     private final MessagePath path;
     private final TopicName topic;
     private TopicDefinition laid;
@@ -65,12 +79,13 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
         int between = entityId.indexOf(BETWEEN);
         TopicName topic = new TopicName(entityId.substring(between + 1));
         return entityId.substring(0, between).equals(here.value())
-                ? Behaviors.setup(context -> new ShardEntity(context, path, topic))
+                ? Behaviors.setup(context -> new ShardEntity(context, here, path, topic))
                 : Behaviors.stopped();
     }
 
-    private ShardEntity(ActorContext<Command> context, MessagePath path, TopicName topic) {
+    private ShardEntity(ActorContext<Command> context, BrokerId here, MessagePath path, TopicName topic) {
         super(context);
+        this.here = here;
         this.path = path;
         this.topic = topic;
         this.laid = TopicDefinition.none(topic);
@@ -78,7 +93,24 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
 
     @Override
     public Receive<Command> createReceive() {
-        return newReceiveBuilder().onMessage(Serve.class, this::onServe).build();
+        return newReceiveBuilder()
+                .onMessage(Serve.class, this::onServe)
+                .onMessage(Empty.class, this::onEmpty)
+                .onMessage(Dropped.class, this::onDropped)
+                .build();
+    }
+
+    private Behavior<Command> onEmpty(Empty empty) {
+        getContext()
+                .pipeToSelf(
+                        empty.channel == null ? path.empty(topic) : path.emptyChannel(topic, empty.channel),
+                        (none, failure) -> new Dropped(empty.replyTo, failure == null));
+        return this;
+    }
+
+    private Behavior<Command> onDropped(Dropped dropped) {
+        dropped.replyTo.tell(new Emptied(here, dropped.done));
+        return this;
     }
 
     private Behavior<Command> onServe(Serve serve) {

@@ -383,6 +383,23 @@ final class Shards implements MessagePort {
         find(name).removeChannel(find(name, channel), "the channel was deleted");
     }
 
+    /** Nothing is done where the topic is not served: there is nothing of it here. */
+    void empty(TopicName name) {
+        TopicShard shard = byName.get(name.value());
+        if (shard != null) {
+            shard.empty();
+        }
+    }
+
+    /** The same for a channel. */
+    void emptyChannel(TopicName name, String channelName) {
+        TopicShard shard = byName.get(name.value());
+        Channel channel = shard == null ? null : shard.find(channelName);
+        if (channel != null) {
+            channel.empty(nowNs);
+        }
+    }
+
     List<TopicStats> stats() {
         return all.stream().map(TopicShard::stats).toList();
     }

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /**
  * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
@@ -54,6 +55,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private final TopicRows rows;
     private final Executor storeThreads;
     private final TopicDefaults defaults;
+    private final Consumer<TopicDefinition> learned;
     private final ClusterSharding sharding;
     private final TimerScheduler<Command> timers;
     private final Map<TopicName, TopicDefinition> known = new HashMap<>();
@@ -65,10 +67,16 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private boolean looking;
     private boolean lookAgain;
 
+    /** @param learned told every definition that is new, of topics that this broker serves or not; must not wait */
     public static Behavior<Command> create(
-            BrokerId here, MessagePath path, TopicRows rows, Executor storeThreads, TopicDefaults defaults) {
+            BrokerId here,
+            MessagePath path,
+            TopicRows rows,
+            Executor storeThreads,
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned) {
         return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new TopicDesk(context, timers, here, path, rows, storeThreads, defaults)));
+                timers -> new TopicDesk(context, timers, here, path, rows, storeThreads, defaults, learned)));
     }
 
     private TopicDesk(
@@ -78,7 +86,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
             MessagePath path,
             TopicRows rows,
             Executor storeThreads,
-            TopicDefaults defaults) {
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
         context.setLoggerName(TopicDesk.class);
@@ -88,6 +97,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         this.rows = rows;
         this.storeThreads = storeThreads;
         this.defaults = defaults;
+        this.learned = learned;
         this.sharding = ClusterSharding.get(context.getSystem());
         context.getSelf().tell(new LookDue());
     }
@@ -235,6 +245,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
             return;
         }
         known.put(definition.name(), definition);
+        learned.accept(definition);
         if (served.contains(definition.name()) || !definition.channels().isEmpty()) {
             served.add(definition.name());
             lay(definition);

@@ -155,7 +155,7 @@ final class TopicShard {
         if (waiting > 0 && waiting + count > most || most == 0) {
             shards.arrived(gate, count, waiting, nowNs);
             gate.countRefused(count);
-            fail(publication, "more than " + most + " messages wait for the topic's limit");
+            failAsHeldUp(publication, "more than " + most + " messages wait for the topic's limit");
             return;
         }
         line.add(publication);
@@ -226,7 +226,9 @@ final class TopicShard {
             if (settings == null) {
                 failAsUnknown(expired, "the topic is not known here");
             } else {
-                fail(expired, "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
+                failAsHeldUp(
+                        expired,
+                        "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
             }
             expired = line.expired(nowNs - longestNs);
         }
@@ -278,6 +280,14 @@ final class TopicShard {
         releaseLeft(publication);
         shards.recycle(publication);
         publisher.failed(ticket, reason);
+    }
+
+    private void failAsHeldUp(Publication publication, String reason) {
+        Publisher publisher = publication.publisher;
+        long ticket = publication.ticket;
+        releaseLeft(publication);
+        shards.recycle(publication);
+        publisher.heldUpTooLong(ticket, reason);
     }
 
     private void failAsUnknown(Publication publication, String reason) {
@@ -396,6 +406,14 @@ final class TopicShard {
         routeWaiting(nowNs);
     }
 
+    /** Drops what passed and has no channel to go to; what channels have is theirs. */
+    void empty() {
+        while (!unrouted.isEmpty()) {
+            store.release((int) unrouted.poll());
+        }
+        roomMade();
+    }
+
     /** Nothing is left that anybody could miss: an ephemeral topic without channels, or one that never came to be. */
     boolean done() {
         return channels.isEmpty() && waiting == 0 && (settings == null || name.ephemeral());
@@ -418,9 +436,7 @@ final class TopicShard {
             channels.remove(channel);
             channel.close(reason);
         }
-        while (!unrouted.isEmpty()) {
-            store.release((int) unrouted.poll());
-        }
+        empty();
     }
 
     /** Looks through the channels if that is due. */

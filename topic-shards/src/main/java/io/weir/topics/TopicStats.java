@@ -27,6 +27,7 @@ public record TopicStats(
             int inFlight,
             int consumers,
             boolean paused,
+            long received,
             long delivered,
             long finished,
             long requeued,

@@ -177,6 +177,17 @@ final class Visitors {
         }
     }
 
+    /** Those that wait are dropped, and their brokers are told that they are finished. */
+    void dropWaiting() {
+        while (!waiting.isEmpty()) {
+            sinceNs.poll();
+            long entry = waiting.poll();
+            inlet(entry).waiting--;
+            finished(entry);
+            store.release(Channel.message(entry));
+        }
+    }
+
     /** Time has passed; answers whether more of it will matter. */
     boolean look(long nowNs) {
         giveBackWaiting(nowNs - Federation.COURTESY_NS);

@@ -233,20 +233,17 @@ class BrokerApiTest {
 
     @Test
     void shouldCountWhatIsOnItsWayAndRefuseWhatWouldBeTooMuch() {
-        ApiSettings bounds = new ApiSettings(1, 1, 1, 1, 1, 1, 3, 100, 1);
-        ApiPublication.Load load = new ApiPublication.Load();
-        assertThat(load.begin(200, bounds))
-                .as("larger than the bound, but alone")
-                .isTrue();
-        assertThat(load.begin(1, bounds)).isFalse();
+        ApiPublication.Load load = new ApiPublication.Load(new Intake.Bounds(1, 1, 1, 3, 100));
+        assertThat(load.begin(200)).as("larger than the bound, but alone").isTrue();
+        assertThat(load.begin(1)).isFalse();
         load.taken(200);
-        assertThat(load.begin(60, bounds)).isTrue();
-        assertThat(load.begin(41, bounds)).isFalse();
-        assertThat(load.begin(40, bounds)).isTrue();
+        assertThat(load.begin(60)).isTrue();
+        assertThat(load.begin(41)).isFalse();
+        assertThat(load.begin(40)).isTrue();
         load.taken(100);
-        assertThat(load.begin(1, bounds)).as("three have no outcome").isFalse();
+        assertThat(load.begin(1)).as("three have no outcome").isFalse();
         load.ended();
-        assertThat(load.begin(1, bounds)).isTrue();
+        assertThat(load.begin(1)).isTrue();
     }
 
     @Test
@@ -548,6 +545,7 @@ class BrokerApiTest {
                 new Refused(Optional.empty()),
                 new UnknownTopic("orders", "why"),
                 new Failed("why"),
+                new Failed("why", true),
                 new Subscribed("orders", "work", subscription),
                 new Delivery(1, 2, 3, body, CONTEXT, subscription),
                 new NotHeld(4),

@@ -299,4 +299,40 @@ class ChannelTest {
         reader.subscription.requeue(reader.last().id(), 1, broker.nowNs);
         assertThat(broker.shards.nextDeadlineNs()).isEqualTo(broker.nowNs + TimeUnit.MILLISECONDS.toNanos(1));
     }
+
+    @Test
+    void shouldDropAllThatItHoldsWhenEmptied() {
+        Reader reader = broker.reader("work", 1);
+        Reader other = broker.reader("audit", 10);
+        broker.publish("held");
+        broker.publish("queued");
+        broker.publish(TOPIC, "deferred", SECOND_NS);
+        broker.shards.emptyChannel(TOPIC, "work");
+        assertThat(broker.channel("work").queued()).isZero();
+        assertThat(broker.channel("work").deferred()).isZero();
+        assertThat(broker.channel("work").inFlight()).isZero();
+        assertThat(broker.channel("work").received()).isEqualTo(3);
+        assertThat(reader.subscription.finish(reader.last().id(), broker.nowNs)).isFalse();
+        broker.pass(2 * SECOND_NS);
+        broker.publish("next");
+        assertThat(reader.bodies()).containsExactly("held", "next");
+        assertThat(other.bodies()).containsExactly("held", "queued", "deferred", "next");
+    }
+
+    @Test
+    void shouldDropWhatNoChannelHasYetWhenTheTopicIsEmptied() {
+        broker.publish("before");
+        assertThat(broker.stats().unrouted()).isEqualTo(1);
+        broker.shards.empty(TOPIC);
+        broker.publish("after");
+        assertThat(broker.reader("work", 10).bodies()).containsExactly("after");
+    }
+
+    @Test
+    void shouldFindNothingToEmptyWhereATopicOrChannelIsNotKnown() {
+        broker.shards.empty(new TopicName("unknown"));
+        broker.shards.emptyChannel(new TopicName("unknown"), "work");
+        broker.shards.emptyChannel(TOPIC, "unknown");
+        assertThat(broker.shards.stats()).hasSize(1);
+    }
 }

@@ -98,7 +98,7 @@ public final class BrokerCommand implements CliCommand {
                             paramLabel = "N",
                             description = "Which life, as 'weir status' and the logs name it.")
                     long incarnation) {
-        cluster.ask("POST", "/brokers/" + id + "/" + incarnation + "/stopped", Optional.empty());
+        cluster.ask("POST", "/v1/brokers/" + id + "/" + incarnation + "/stopped", Optional.empty());
         System.out.println("what " + id + "#" + incarnation + " held will be inherited");
         return ExitCode.OK;
     }

@@ -17,7 +17,7 @@ final class TopicChange {
     static String path(String name) {
         try {
             // An ephemeral topic's name has a '#'.
-            return "/topics/" + TopicName.of(name).value().replace("#", "%23");
+            return "/v1/topics/" + TopicName.of(name).value().replace("#", "%23");
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e.getMessage());
         }

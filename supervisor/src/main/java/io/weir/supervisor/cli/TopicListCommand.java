@@ -22,7 +22,7 @@ final class TopicListCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         TopicDescription.Summary[] topics =
-                cluster.ask("GET", "/topics", Optional.empty()).as(TopicDescription.Summary[].class);
+                cluster.ask("GET", "/v1/topics", Optional.empty()).as(TopicDescription.Summary[].class);
         if (output.json()) {
             output.printJson(topics);
             return ExitCode.OK;

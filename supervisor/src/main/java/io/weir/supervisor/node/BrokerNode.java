@@ -128,7 +128,8 @@ final class BrokerNode {
                         here.value(),
                         Cluster.get(context.getSystem()).selfMember().address());
         ActorRef<TopicDesk.Command> desk = context.spawn(
-                TopicDesk.create(here, topics.path(), topics.rows(), with.storeExecutor(), topics.defaults()),
+                TopicDesk.create(
+                        here, topics.path(), topics.rows(), with.storeExecutor(), topics.defaults(), topics::learned),
                 "topics");
         sharding.init(Entity.of(
                 Topic.KEY,

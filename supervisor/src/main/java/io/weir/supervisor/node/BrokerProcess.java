@@ -1,5 +1,6 @@
 package io.weir.supervisor.node;
 
+import akka.http.javadsl.model.StatusCodes;
 import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
@@ -9,16 +10,17 @@ import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.StoreException;
+import io.weir.topics.TopicDefinition;
 import io.weir.transport.MediaDriverProcess;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,7 +42,7 @@ public final class BrokerProcess implements AutoCloseable {
     private final WeirSettings settings;
     private final DataDirectory directory;
     private final BrokerRegistry registry;
-    private final AdminServer admin;
+    private final HttpServer http;
     private final BrokerTopics topics;
     private final BrokerSupply supply;
     private final Thread registryReader;
@@ -65,7 +67,7 @@ public final class BrokerProcess implements AutoCloseable {
         BrokerTopics ofThisProcess = null;
         try {
             ofThisProcess = new BrokerTopics(settings);
-            this.admin = AdminServer.start(this, settings.http(), loaded.akka());
+            this.http = HttpServer.start(this, ofThisProcess, settings.http(), loaded.akka());
         } catch (StartException | SettingsException e) {
             if (ofThisProcess != null) {
                 ofThisProcess.close();
@@ -75,9 +77,9 @@ public final class BrokerProcess implements AutoCloseable {
             throw e;
         }
         this.topics = ofThisProcess;
-        this.supply = new BrokerSupply(settings, admin.system(), directory, topics::wakeUp, this::beginAgain);
+        this.supply = new BrokerSupply(settings, http.system(), directory, topics::wakeUp, this::beginAgain);
         topics.start(supply.gates());
-        admin.bind(supply, topics);
+        http.bind(supply, topics);
     }
 
     /**
@@ -273,13 +275,51 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    Optional<TopicAdmin> topics() {
-        return Optional.ofNullable(node)
-                .map(current -> current.topics(
-                        supply.store(),
-                        topics.rows(),
-                        supply.storeThreads(),
-                        settings.http().requestTimeout()));
+    /**
+     * What the cluster can be asked about topics.
+     *
+     * @throws Refusal while this broker is in none
+     */
+    TopicAdmin cluster() {
+        BrokerNode current = node;
+        if (current == null) {
+            throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", id() + " is not in a cluster just now");
+        }
+        return current.topics(
+                supply.store(),
+                topics.rows(),
+                supply.storeThreads(),
+                settings.http().requestTimeout());
+    }
+
+    void learned(TopicDefinition definition) {
+        topics.learned(definition);
+    }
+
+    /**
+     * The brokers that clients may go to: members of the cluster that are up as seen from here. While this broker is in no cluster
+     * itself, those that the registry believes to run.
+     */
+    List<RegisteredBroker> brokersUp() {
+        NodeView seen = view;
+        return known.stream()
+                .filter(RegisteredBroker::running)
+                .filter(broker -> !seen.up() || seen.members().stream().anyMatch(isUp(broker)))
+                .toList();
+    }
+
+    private static Predicate<NodeView.MemberView> isUp(RegisteredBroker broker) {
+        return member -> member.state().equals("up")
+                && member.id().equals(broker.id().value())
+                && member.incarnation() == broker.incarnation();
+    }
+
+    WeirSettings settings() {
+        return settings;
+    }
+
+    long uptimeMs() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs);
     }
 
     void confirmStopped(BrokerId victim, long incarnation) {
@@ -308,7 +348,7 @@ public final class BrokerProcess implements AutoCloseable {
         stopRequested.countDown();
         supply.close();
         topics.close();
-        admin.close();
+        http.close();
         registry.close();
         directory.close();
         LOG.info("{} has stopped", id());
@@ -364,7 +404,7 @@ public final class BrokerProcess implements AutoCloseable {
                 settings.tcp().toString(),
                 settings.http().address().toString(),
                 settings.cluster().address().toString(),
-                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs),
+                uptimeMs(),
                 heap.getUsed(),
                 heap.getMax(),
                 rejoins,

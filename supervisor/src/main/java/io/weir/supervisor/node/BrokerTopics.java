@@ -12,9 +12,11 @@ import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.Federation;
 import io.weir.topics.FederationStats;
 import io.weir.topics.Homes;
+import io.weir.topics.Intake;
 import io.weir.topics.MessagePath;
 import io.weir.topics.PathSettings;
 import io.weir.topics.TopicDefaults;
+import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
@@ -29,6 +31,8 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -73,10 +77,14 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final ClientTerms terms;
     private final Neighbours neighbours;
     private final PathSettings bounds;
+    private final Intake.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
-    private MessagePath path;
+    private volatile MessagePath path;
+    private volatile Intake intake;
     private volatile Federation federation;
     private volatile ActorRef<TopicDesk.Command> desk;
+    /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
+    private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
     BrokerTopics(WeirSettings settings) {
         try {
@@ -108,6 +116,12 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 settings.topics().storeBytes(),
                 path.definitionWaitNs(),
                 path.maxMessageTimeoutNs());
+        intakeBounds = new Intake.Bounds(
+                gateway.maxMessageBytes(),
+                gateway.maxBodyBytes(),
+                TimeUnit.NANOSECONDS.toMillis(gateway.maxDelayNs()),
+                settings.http().maxPublications(),
+                64L << 20);
         try {
             loop = new GatewayLoop(
                     new InetSocketAddress(settings.tcp().host(), settings.tcp().port()),
@@ -168,6 +182,12 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
         }
+        intake = new Intake(path, intakeBounds, System::nanoTime);
+    }
+
+    /** Where HTTP publishes; empty until the message path has started. */
+    Optional<Intake> intake() {
+        return Optional.ofNullable(intake);
     }
 
     /** How the others link to this broker; empty if they can't. */
@@ -189,6 +209,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return path;
     }
 
+    Intake.Bounds intakeBounds() {
+        return intakeBounds;
+    }
+
     GatewaySettings gateway() {
         return gateway;
     }
@@ -208,6 +232,20 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** The desk of this life of the actor system. */
     void desk(ActorRef<TopicDesk.Command> ofThisLife) {
         desk = ofThisLife;
+    }
+
+    /** What a topic is like now; an older word than the last is left. */
+    void learned(TopicDefinition definition) {
+        known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
+    }
+
+    /** The topics that there are, by name, as this broker knows: another's news takes up to a second. */
+    List<TopicDefinition> definitions() {
+        return known.values().stream().filter(TopicDefinition::exists).toList();
+    }
+
+    Optional<TopicDefinition> definition(String topic) {
+        return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 
     /** While no desk is there, the message path asks again. */

@@ -5,12 +5,14 @@ import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.AskPattern;
 import akka.cluster.sharding.typed.javadsl.ClusterSharding;
 import akka.japi.function.Function;
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDefinition.ChannelSettings;
@@ -33,6 +35,8 @@ import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
+    private static final Duration EMPTY_TIMEOUT = Duration.ofSeconds(3);
+
     private final ActorSystem<?> system;
     private final ActorRef<Treasury.Command> supply;
     private final SupplyStore store;
@@ -59,6 +63,46 @@ final class TopicAdmin {
         LimitSettings limit = request.newLimit();
         Delivery delivery = request.delivery(Delivery.defaults());
         return ask(name, replyTo -> new Topic.Create(limit, delivery, replyTo));
+    }
+
+    /** Makes it if it is not there; whatever is there is fine. */
+    CompletionStage<Topic.Answer> ensure(TopicName name, LimitSettings limit) {
+        return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), replyTo));
+    }
+
+    /** The definition as it is. */
+    CompletionStage<TopicDefinition> get(TopicName name) {
+        return ask(name, Topic.Get::new).thenApply(Topic.Answer::definition);
+    }
+
+    CompletionStage<Topic.Answer> ensureChannel(TopicName name, String channel) {
+        return ask(name, replyTo -> new Topic.EnsureChannel(channel, replyTo));
+    }
+
+    /**
+     * Drops messages at every one of these brokers.
+     *
+     * @param channel whose; empty for those of the topic that no channel has yet
+     * @return the brokers that did not do it, or did not say so in time
+     */
+    CompletionStage<List<BrokerId>> empty(TopicName name, Optional<String> channel, List<BrokerId> brokers) {
+        Map<BrokerId, CompletableFuture<Boolean>> asked = new TreeMap<>(Comparator.comparing(BrokerId::value));
+        for (BrokerId broker : brokers) {
+            asked.put(
+                    broker,
+                    ClusterSharding.get(system)
+                            .entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name))
+                            .<ShardEntity.Emptied>ask(
+                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), EMPTY_TIMEOUT)
+                            .thenApply(ShardEntity.Emptied::done)
+                            .exceptionally(silent -> false)
+                            .toCompletableFuture());
+        }
+        return CompletableFuture.allOf(asked.values().toArray(CompletableFuture[]::new))
+                .thenApply(all -> asked.entrySet().stream()
+                        .filter(answer -> !answer.getValue().join())
+                        .map(Map.Entry::getKey)
+                        .toList());
     }
 
     CompletionStage<Topic.Answer> changeLimit(TopicName name, TopicRequest request) {

@@ -1,26 +1,23 @@
 package io.weir.supervisor.node;
 
-import static akka.http.javadsl.server.PathMatchers.segment;
+import static akka.http.javadsl.model.HttpMethods.DELETE;
+import static akka.http.javadsl.model.HttpMethods.GET;
+import static akka.http.javadsl.model.HttpMethods.POST;
+import static akka.http.javadsl.model.HttpMethods.PUT;
 
+import akka.http.javadsl.model.HttpMethod;
 import akka.http.javadsl.model.HttpResponse;
 import akka.http.javadsl.model.StatusCodes;
-import akka.http.javadsl.server.AllDirectives;
-import akka.http.javadsl.server.PathMatcher1;
-import akka.http.javadsl.server.PathMatcher2;
-import akka.http.javadsl.server.Route;
-import akka.http.javadsl.unmarshalling.Unmarshaller;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.node.RouteTable.Access;
+import io.weir.supervisor.node.RouteTable.Route;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,146 +25,132 @@ import org.slf4j.LoggerFactory;
  * Topics over HTTP. What changes something needs the admin token where one is set.
  *
  * <pre>
- * GET    /topics                              every topic with its limit
- * GET    /topics/NAME                         {@link TopicDescription}
- * POST   /topics/NAME                         creates it: {@link TopicRequest}
- * DELETE /topics/NAME                         deletes it
- * PUT    /topics/NAME/limit, …/delivery       changes it: {@link TopicRequest}
- * POST   /topics/NAME/pause, …/resume
- * PUT    /topics/NAME/channels/CHANNEL        makes a channel; with rate and burst in the body it also limits what it hands out
- * DELETE /topics/NAME/channels/CHANNEL        deletes it
- * DELETE /topics/NAME/channels/CHANNEL/limit  takes its limit away
- * POST   /topics/NAME/channels/CHANNEL/pause, …/resume
+ * GET    /v1/topics                              every topic with its limit
+ * GET    /v1/topics/NAME                         {@link TopicDescription}, each broker's share in it
+ * POST   /v1/topics/NAME                         creates it: {@link TopicRequest}
+ * DELETE /v1/topics/NAME                         deletes it
+ * PUT    /v1/topics/NAME/limit, …/delivery       changes it: {@link TopicRequest}
+ * POST   /v1/topics/NAME/pause, …/resume
+ * PUT    /v1/topics/NAME/channels/CHANNEL        makes a channel; with rate and burst in the body it also limits what it hands out
+ * DELETE /v1/topics/NAME/channels/CHANNEL        deletes it
+ * DELETE /v1/topics/NAME/channels/CHANNEL/limit  takes its limit away
+ * POST   /v1/topics/NAME/channels/CHANNEL/pause, …/resume
  * </pre>
  */
-final class TopicRoutes extends AllDirectives {
+final class TopicRoutes {
     private static final Logger LOG = LoggerFactory.getLogger(TopicRoutes.class);
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MOST_BYTES = 64 << 10;
+    private static final String ALL = "/v1/topics";
+    private static final String ONE = ALL + "/{topic}";
+    private static final String CHANNEL = ONE + "/channels/{channel}";
 
     private final BrokerProcess broker;
-    private final UnaryOperator<Supplier<Route>> guarded;
 
-    /** @param admin lets a route through to who may change things */
-    TopicRoutes(BrokerProcess broker, Function<Supplier<Route>, Route> admin) {
+    TopicRoutes(BrokerProcess broker) {
         this.broker = broker;
-        this.guarded = inner -> () -> admin.apply(inner);
     }
 
-    Route routes() {
-        PathMatcher1<String> topic = segment("topics").slash(segment());
-        PathMatcher2<String, String> channel = topic.slash("channels").slash(segment());
-        return concat(
-                path(
-                        "topics",
-                        () -> get(() -> cluster(
-                                topics -> topics.list().thenApply(all -> AdminServer.answer(StatusCodes.OK, all))))),
-                path(topic, this::topic),
-                path(
-                        topic.slash("limit"),
-                        name -> changeTo(name, (topics, on, request) -> topics.changeLimit(on, request.checked()))),
-                path(topic.slash("delivery"), name -> changeTo(name, TopicAdmin::changeDelivery)),
-                path(topic.slash("pause"), name -> post(change(name, (topics, on) -> topics.pause(on, true)))),
-                path(topic.slash("resume"), name -> post(change(name, (topics, on) -> topics.pause(on, false)))),
-                path(
-                        channel,
-                        (name, of) -> concat(
-                                put(guarded.apply(() -> putChannel(name, of))),
-                                delete(change(name, (topics, on) -> topics.deleteChannel(on, of))))),
-                path(
-                        channel.slash("limit"),
-                        (name, of) -> delete(change(name, (topics, on) -> topics.unlimitChannel(on, of)))),
-                path(
-                        channel.slash("pause"),
-                        (name, of) -> post(change(name, (topics, on) -> topics.setChannel(on, of, true)))),
-                path(
-                        channel.slash("resume"),
-                        (name, of) -> post(change(name, (topics, on) -> topics.setChannel(on, of, false)))));
-    }
-
-    private Route topic(String name) {
-        return concat(
-                get(() -> cluster(topics -> topics.describe(TopicName.of(name)).thenApply(found -> found.map(
-                                topic -> AdminServer.answer(StatusCodes.OK, topic))
-                        .orElseGet(() -> AdminServer.error(StatusCodes.NOT_FOUND, "there is no topic " + name))))),
-                post(guarded.apply(() -> withBody(name, TopicAdmin::create))),
-                delete(change(name, TopicAdmin::delete)));
-    }
-
-    private Route putChannel(String name, String channel) {
-        return entity(
-                Unmarshaller.entityToByteArray(),
-                body -> cluster(topics -> (body.length == 0
-                                ? topics.setChannel(TopicName.of(name), channel, false)
-                                : topics.limitChannel(TopicName.of(name), channel, parse(body)))
-                        .thenApply(TopicRoutes::changed)));
+    List<Route> routes() {
+        return List.of(
+                Route.of(GET, ALL, Access.FREE, call -> broker.cluster()
+                        .list()
+                        .thenApply(all -> Answers.json(StatusCodes.OK, all))),
+                Route.of(GET, ONE, Access.FREE, this::describe),
+                changeTo(POST, ONE, (topics, call, request) -> topics.create(topic(call), request)),
+                change(DELETE, ONE, (topics, call) -> topics.delete(topic(call))),
+                changeTo(
+                        PUT,
+                        ONE + "/limit",
+                        (topics, call, request) -> topics.changeLimit(topic(call), request.checked())),
+                changeTo(
+                        PUT, ONE + "/delivery", (topics, call, request) -> topics.changeDelivery(topic(call), request)),
+                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true)),
+                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false)),
+                Route.of(PUT, CHANNEL, Access.ADMIN, this::putChannel),
+                change(DELETE, CHANNEL, (topics, call) -> topics.deleteChannel(topic(call), call.path("channel"))),
+                change(
+                        DELETE,
+                        CHANNEL + "/limit",
+                        (topics, call) -> topics.unlimitChannel(topic(call), call.path("channel"))),
+                change(
+                        POST,
+                        CHANNEL + "/pause",
+                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), true)),
+                change(
+                        POST,
+                        CHANNEL + "/resume",
+                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), false)));
     }
 
     private interface Change {
-        CompletionStage<Topic.Answer> on(TopicAdmin topics, TopicName name);
+        CompletionStage<Topic.Answer> on(TopicAdmin topics, Call call);
     }
 
     private interface ChangeTo {
-        CompletionStage<Topic.Answer> on(TopicAdmin topics, TopicName name, TopicRequest request);
+        CompletionStage<Topic.Answer> on(TopicAdmin topics, Call call, TopicRequest request);
     }
 
-    private Supplier<Route> change(String name, Change change) {
-        return guarded.apply(
-                () -> cluster(topics -> change.on(topics, TopicName.of(name)).thenApply(TopicRoutes::changed)));
+    private Route change(HttpMethod method, String template, Change change) {
+        return Route.of(method, template, Access.ADMIN, call -> change.on(broker.cluster(), call)
+                .thenApply(this::changed));
     }
 
-    private Route changeTo(String name, ChangeTo change) {
-        return put(guarded.apply(() -> withBody(name, change)));
+    private Route changeTo(HttpMethod method, String template, ChangeTo change) {
+        return Route.of(method, template, Access.ADMIN, call -> body(call)
+                .thenCompose(
+                        body -> change.on(broker.cluster(), call, parse(body)).thenApply(this::changed)));
     }
 
-    private Route withBody(String name, ChangeTo change) {
-        return entity(
-                Unmarshaller.entityToByteArray(),
-                body -> cluster(topics ->
-                        change.on(topics, TopicName.of(name), parse(body)).thenApply(TopicRoutes::changed)));
+    private CompletionStage<HttpResponse> describe(Call call) {
+        return broker.cluster().describe(topic(call)).thenApply(found -> found.map(
+                        topic -> Answers.json(StatusCodes.OK, topic))
+                .orElseThrow(() -> new Refusal(
+                        StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", "there is no topic " + call.path("topic"))));
     }
 
-    private static HttpResponse changed(Topic.Answer answer) {
+    private CompletionStage<HttpResponse> putChannel(Call call) {
+        String channel = call.path("channel");
+        return body(call)
+                .thenCompose(body -> body.length == 0
+                        ? broker.cluster().setChannel(topic(call), channel, false)
+                        : broker.cluster().limitChannel(topic(call), channel, parse(body)))
+                .thenApply(this::changed);
+    }
+
+    private HttpResponse changed(Topic.Answer answer) {
         TopicDefinition now = answer.definition();
         if (answer.problem() != null) {
-            return AdminServer.error(now.exists() ? StatusCodes.CONFLICT : StatusCodes.NOT_FOUND, answer.problem());
+            throw now.exists()
+                    ? new Refusal(StatusCodes.CONFLICT, "CONFLICT", answer.problem())
+                    : new Refusal(StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", answer.problem());
         }
+        broker.learned(now);
         LOG.info("{} is at revision {}, its limit at version {}", now.name(), now.revision(), now.limitVersion());
-        return AdminServer.answer(
+        return Answers.json(
                 StatusCodes.OK,
                 Map.of("name", now.name().value(), "version", now.limitVersion(), "pending", answer.pending()));
     }
 
+    private static TopicName topic(Call call) {
+        return TopicName.of(call.path("topic"));
+    }
+
+    private static CompletionStage<byte[]> body(Call call) {
+        return call.body(MOST_BYTES, "BODY_TOO_BIG");
+    }
+
     private static TopicRequest parse(byte[] body) {
+        String problem = "it is null";
         try {
-            return JSON.readValue(body, TopicRequest.class);
+            TopicRequest request = JSON.readValue(body, TopicRequest.class);
+            if (request != null) {
+                return request;
+            }
         } catch (IOException e) {
-            throw new IllegalArgumentException(
-                    "the body is not the JSON that is meant, such as {\"rate\":1000,\"burst\":100}: "
-                            + e.getMessage().lines().findFirst().orElse(""));
+            problem = e.getMessage().lines().findFirst().orElse("");
         }
-    }
-
-    /** Asks the cluster. What was wrong with a request is 400, what the cluster could not do just now is 503. */
-    private Route cluster(Function<TopicAdmin, CompletionStage<HttpResponse>> question) {
-        Optional<TopicAdmin> topics = broker.topics();
-        if (topics.isEmpty()) {
-            return complete(
-                    AdminServer.error(StatusCodes.SERVICE_UNAVAILABLE, broker.id() + " is not in a cluster just now"));
-        }
-        try {
-            return completeWithFuture(question.apply(topics.get()).exceptionally(this::problem));
-        } catch (IllegalArgumentException e) {
-            return complete(problem(e));
-        }
-    }
-
-    private HttpResponse problem(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        if (cause instanceof IllegalArgumentException) {
-            return AdminServer.error(StatusCodes.BAD_REQUEST, cause.getMessage());
-        }
-        LOG.debug("{} could not answer", broker.id(), cause);
-        return AdminServer.error(StatusCodes.SERVICE_UNAVAILABLE, "the cluster did not answer in time: try again");
+        throw new IllegalArgumentException(
+                "the body is not the JSON that is meant, such as {\"rate\":1000,\"burst\":100}: " + problem);
     }
 }

@@ -28,6 +28,13 @@ public sealed interface PublishOutcome extends CrossesNodes {
     /**
      * It cannot be done: what was asked is not allowed, too much waits already, or the broker is busy. Of a batch that waited too
      * long, the first messages may have been published.
+     *
+     * @param overLimit whether the topic's limit was the reason: more wait for it than may, or this waited for longer than may be
      */
-    record Failed(String reason) implements PublishOutcome {}
+    record Failed(String reason, boolean overLimit) implements PublishOutcome {
+        /** For another reason than the limit. */
+        public Failed(String reason) {
+            this(reason, false);
+        }
+    }
 }

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class GatewayLoop implements AutoCloseable {
     /** What clients are told. Some take a version that begins with "0." for an nsqd too old to talk to. */
-    static final String VERSION = "weir-1";
+    public static final String VERSION = "weir-1";
 
     private static final Logger LOG = LoggerFactory.getLogger(GatewayLoop.class);
     private static final long HOUSEKEEPING_NS = TimeUnit.MILLISECONDS.toNanos(250);

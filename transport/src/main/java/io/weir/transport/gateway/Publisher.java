@@ -17,6 +17,11 @@ public interface Publisher {
     /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
     void failed(long ticket, String reason);
 
+    /** It cannot be done now: more wait for the topic's limit than may, or it waited for longer than may be. */
+    default void heldUpTooLong(long ticket, String reason) {
+        failed(ticket, reason);
+    }
+
     /**
      * Told with every publication, before its outcome, by a broker that has links: where this publisher's messages of that topic pass the
      * limit.

@@ -11,17 +11,14 @@ import io.weir.supervisor.Await;
 import io.weir.supervisor.FreePorts;
 import io.weir.supervisor.store.RunningStore;
 import io.weir.supervisor.store.StoreServer;
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -30,60 +27,20 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A whole broker in this JVM, on a real store, asked over real HTTP. */
 @Timeout(120)
-class AdminServerTest {
+class HttpServerTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final HttpClient HTTP = HttpClient.newHttpClient();
     private static final String TOKEN = "a token that is long enough";
 
     @TempDir
     private static Path dir;
 
     private static RunningStore store;
-    private static Running ready;
-
-    /** A broker in a thread of its own; it is gone when the thread is. */
-    private record Running(Thread thread, String http) {
-        static Running start(Map<String, String> environment) throws Exception {
-            SettingsLoader settings = SettingsLoader.load(Optional.empty(), environment);
-            Thread thread = new Thread(() -> BrokerProcess.run(settings), "broker-under-test");
-            thread.start();
-            Running running =
-                    new Running(thread, "http://" + settings.settings().http().address());
-            Await.until("HTTP answers", () -> {
-                try {
-                    return running.get("/alive").statusCode() == 200;
-                } catch (IOException e) {
-                    assertThat(thread.isAlive()).as("the broker runs").isTrue();
-                    return false;
-                }
-            });
-            return running;
-        }
-
-        HttpResponse<String> get(String path) throws Exception {
-            return send(HttpRequest.newBuilder(URI.create(http + path)).GET());
-        }
-
-        HttpResponse<String> post(String path, String... headers) throws Exception {
-            HttpRequest.Builder request =
-                    HttpRequest.newBuilder(URI.create(http + path)).POST(HttpRequest.BodyPublishers.noBody());
-            return send(headers.length == 0 ? request : request.headers(headers));
-        }
-
-        private static HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
-            return HTTP.send(request.timeout(Duration.ofSeconds(30)).build(), HttpResponse.BodyHandlers.ofString());
-        }
-
-        void awaitEnd() throws InterruptedException {
-            thread.join(TimeUnit.SECONDS.toMillis(60));
-            assertThat(thread.isAlive()).as("the broker still runs").isFalse();
-        }
-    }
+    private static BrokerUnderTest ready;
 
     @BeforeAll
     static void start() throws Exception {
         store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
-        ready = Running.start(store.environment("b1", dir.resolve("b1")));
+        ready = BrokerUnderTest.start(store.environment("b1", dir.resolve("b1")));
         Await.until("b1 is ready", () -> ready.get("/ready").statusCode() == 200);
     }
 
@@ -148,6 +105,82 @@ class AdminServerTest {
         assertThat(ready.get("/stop").statusCode()).isEqualTo(405);
         assertThat(ready.post("/status").statusCode()).isEqualTo(405);
         assertThat(ready.get("/alive").statusCode()).isEqualTo(200);
+        assertThat(ready.get("/topics/t").statusCode())
+                .as("the path before /v1")
+                .isEqualTo(404);
+        assertThat(ready.get("/stop").headers().firstValue("Allow")).hasValue("POST");
+        assertThat(ready.send("HEAD", "/alive", BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.get("/v1/topics/no%20name").statusCode()).isEqualTo(400);
+        for (String body :
+                List.of("", "null", "[]", "{", "{\"rate\":\"x\"}", "{\"rate\":-1,\"burst\":1}", "{\"none\":1}")) {
+            assertThat(ready.send("POST", "/v1/topics/t", BodyPublishers.ofString(body))
+                            .statusCode())
+                    .as(body)
+                    .isEqualTo(400);
+        }
+        assertThat(ready.send("POST", "/v1/topics/t", BodyPublishers.ofString(" ".repeat(100_000)))
+                        .statusCode())
+                .isEqualTo(413);
+    }
+
+    @Test
+    void shouldDescribeEveryRouteAndNothingElse() {
+        Set<String> routes = new TreeSet<>();
+        HttpServer.table(null, null, null)
+                .routes()
+                .forEach(route -> routes.add(route.method().value() + " " + route.template()));
+
+        assertThat(ApiDescription.INSTANCE.operations()).isEqualTo(routes);
+    }
+
+    @Test
+    void shouldAnswerEveryOperationThatIsDescribed() throws Exception {
+        assertThat(ready.get("/openapi.yaml").body()).startsWith("openapi: 3");
+        for (String operation : ApiDescription.INSTANCE.operations()) {
+            String[] parts = operation.split(" ");
+            String path = parts[1].replace("{incarnation}", "1").replaceAll("\\{\\w+}", "some");
+            // What would change something is refused to a web page, and so it is there.
+            boolean free = parts[0].equals("GET");
+            HttpResponse<String> answer = free
+                    ? ready.get(path + "?topic=some")
+                    : ready.send(parts[0], path, BodyPublishers.noBody(), "Origin", "http://example.com");
+            if (free) {
+                assertThat(answer.statusCode()).as(operation).isNotEqualTo(405);
+                assertThat(answer.body()).as(operation).doesNotContain("\"NOT_FOUND\"");
+            } else {
+                assertThat(answer.statusCode()).as(operation).isEqualTo(403);
+            }
+        }
+    }
+
+    @Test
+    void shouldCreateDescribeChangeAndDeleteATopic() throws Exception {
+        String topic = "/v1/topics/made";
+        assertThat(ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":200,\"burst\":10}"))
+                        .statusCode())
+                .isEqualTo(409);
+        assertThat(ready.send("PUT", topic + "/channels/audit", BodyPublishers.ofString("{\"rate\":5,\"burst\":5}"))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(ready.send("PUT", topic + "/delivery", BodyPublishers.ofString("{\"mode\":\"police\"}"))
+                        .statusCode())
+                .isEqualTo(200);
+        Await.until(
+                "b1 holds all of the limit",
+                () -> ready.json(topic).get("sumRate").asDouble() == 100);
+        JsonNode described = ready.json(topic);
+        assertThat(described.at("/shares/0/broker").asText()).isEqualTo("b1");
+        assertThat(described.at("/shares/0/rate").asDouble()).isEqualTo(100);
+        assertThat(described.at("/channels/0/limit/rate").asDouble()).isEqualTo(5);
+        assertThat(described.at("/mode").asText()).isEqualTo("police");
+        assertThat(ready.json("/v1/topics").findValuesAsText("name")).contains("made");
+        assertThat(ready.send("DELETE", topic, BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.get(topic).statusCode()).isEqualTo(404);
     }
 
     @Test
@@ -164,7 +197,7 @@ class AdminServerTest {
                 "b2", dir.resolve("b2"), StoreServer.url(FreePorts.take(1)[0]), StoreServer.USER);
         environment.put("WEIR_STORE_START_TIMEOUT", "10m");
         environment.put("WEIR_HTTP_ADMIN_TOKEN", TOKEN);
-        Running waiting = Running.start(environment);
+        BrokerUnderTest waiting = BrokerUnderTest.start(environment);
 
         HttpResponse<String> readiness = waiting.get("/ready");
         assertThat(readiness.statusCode()).isEqualTo(503);
@@ -173,6 +206,13 @@ class AdminServerTest {
                 .contains("recovered from the store")
                 .contains("the cluster to take this broker in");
         assertThat(waiting.get("/metrics").body()).contains("weir_broker_ready{broker=\"b2\"} 0.0");
+
+        assertThat(waiting.get("/v1/topics").statusCode()).isEqualTo(503);
+        assertThat(waiting.json("/topics").get("topics")).isEmpty();
+        assertThat(waiting.json("/stats?format=json").get("health").asText()).startsWith("NOK");
+        for (String path : List.of("/pub?topic=t", "/mpub?topic=t", "/topic/create?topic=t", "/v1/topics/t/pause")) {
+            assertThat(waiting.post(path).statusCode()).as(path).isEqualTo(401);
+        }
 
         HttpResponse<String> withoutToken = waiting.post("/stop");
         assertThat(withoutToken.statusCode()).isEqualTo(401);

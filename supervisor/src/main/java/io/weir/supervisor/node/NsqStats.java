@@ -1,0 +1,178 @@
+package io.weir.supervisor.node;
+
+import io.weir.topics.TopicStats;
+import io.weir.transport.gateway.GatewayLoop;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * This broker's topics as an nsqd tells its own. Messages are in memory, so the backend's depth is always 0, and
+ * end-to-end latencies are not measured.
+ *
+ * @param memory null if it was not asked for
+ * @param producers always empty: who publishes is not counted by topic
+ */
+record NsqStats(
+        String version, String health, long startTime, List<Topic> topics, Memory memory, List<Object> producers) {
+
+    /** What was asked for; topic and channel by name. */
+    record Wanted(Optional<String> topic, Optional<String> channel, boolean clients, boolean memory) {}
+
+    /**
+     * One topic.
+     *
+     * @param depth messages that no channel has yet
+     * @param waitingCount publications' messages that wait for the limit; nsqd has no such thing
+     */
+    record Topic(
+            String topicName,
+            List<Channel> channels,
+            int depth,
+            int backendDepth,
+            long messageCount,
+            int waitingCount,
+            boolean paused,
+            Latency e2eProcessingLatency) {}
+
+    /** One channel of it. */
+    record Channel(
+            String channelName,
+            int depth,
+            int backendDepth,
+            int inFlightCount,
+            int deferredCount,
+            long messageCount,
+            long requeueCount,
+            long timeoutCount,
+            int clientCount,
+            List<Object> clients,
+            boolean paused,
+            Latency e2eProcessingLatency) {}
+
+    /** Never measured here, and always there in nsqd. */
+    record Latency(int count, List<Object> percentiles) {
+        private static final Latency NONE = new Latency(0, null);
+    }
+
+    /** Those of nsqd's figures that a JVM has. */
+    record Memory(long heapInUseBytes, long heapIdleBytes, long gcTotalRuns) {
+        private static Memory now() {
+            MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+            long runs = ManagementFactory.getGarbageCollectorMXBeans().stream()
+                    .mapToLong(GarbageCollectorMXBean::getCollectionCount)
+                    .sum();
+            return new Memory(heap.getUsed(), heap.getCommitted() - heap.getUsed(), runs);
+        }
+    }
+
+    static NsqStats of(BrokerProcess broker, List<TopicStats> found, Wanted wanted) {
+        return new NsqStats(
+                GatewayLoop.VERSION,
+                broker.readiness().ready()
+                        ? "OK"
+                        : "NOK - " + String.join("; ", broker.readiness().waitingFor()),
+                startTimeS(broker),
+                found.stream()
+                        .filter(topic -> wanted.topic.isEmpty()
+                                || wanted.topic.get().equals(topic.topic().value()))
+                        .sorted(Comparator.comparing(topic -> topic.topic().value()))
+                        .map(topic -> topic(topic, wanted))
+                        .toList(),
+                wanted.memory ? Memory.now() : null,
+                List.of());
+    }
+
+    private static Topic topic(TopicStats topic, Wanted wanted) {
+        return new Topic(
+                topic.topic().value(),
+                topic.channels().stream()
+                        .filter(channel ->
+                                wanted.channel.isEmpty() || wanted.channel.get().equals(channel.name()))
+                        .sorted(Comparator.comparing(TopicStats.ChannelStats::name))
+                        .map(NsqStats::channel)
+                        .toList(),
+                topic.unrouted(),
+                0,
+                topic.published(),
+                topic.waiting(),
+                topic.paused(),
+                Latency.NONE);
+    }
+
+    private static Channel channel(TopicStats.ChannelStats channel) {
+        return new Channel(
+                channel.name(),
+                channel.queued(),
+                0,
+                channel.inFlight(),
+                channel.deferred(),
+                channel.received(),
+                channel.requeued(),
+                channel.timedOut(),
+                channel.consumers(),
+                List.of(),
+                channel.paused(),
+                Latency.NONE);
+    }
+
+    static long startTimeS(BrokerProcess broker) {
+        return Instant.now().minusMillis(broker.uptimeMs()).getEpochSecond();
+    }
+
+    /** For people's eyes. */
+    String text() {
+        StringBuilder out = new StringBuilder();
+        Duration up = Duration.between(Instant.ofEpochSecond(startTime), Instant.now());
+        line(out, "%s", version);
+        line(out, "start_time %s", Instant.ofEpochSecond(startTime));
+        line(out, "uptime %s", up.truncatedTo(ChronoUnit.SECONDS));
+        line(out, "%nHealth: %s", health);
+        if (memory != null) {
+            line(
+                    out,
+                    "%nMemory:%n   heap_in_use_bytes %d%n   heap_idle_bytes   %d%n   gc_total_runs     %d",
+                    memory.heapInUseBytes,
+                    memory.heapIdleBytes,
+                    memory.gcTotalRuns);
+        }
+        line(out, topics.isEmpty() ? "%nTopics: None" : "%nTopics:");
+        for (Topic topic : topics) {
+            line(
+                    out,
+                    "%s[%-15s] depth: %-5d be-depth: %-5d msgs: %-8d waiting: %d",
+                    topic.paused ? "  *" : "   ",
+                    topic.topicName,
+                    topic.depth,
+                    topic.backendDepth,
+                    topic.messageCount,
+                    topic.waitingCount);
+            for (Channel channel : topic.channels) {
+                line(
+                        out,
+                        "     %s[%-25s] depth: %-5d be-depth: %-5d inflt: %-4d def: %-4d re-q: %-5d timeout: %-5d msgs: %d",
+                        channel.paused ? "  *" : "   ",
+                        channel.channelName,
+                        channel.depth,
+                        channel.backendDepth,
+                        channel.inFlightCount,
+                        channel.deferredCount,
+                        channel.requeueCount,
+                        channel.timeoutCount,
+                        channel.messageCount);
+            }
+        }
+        return out.toString();
+    }
+
+    private static void line(StringBuilder out, String format, Object... values) {
+        out.append(String.format(Locale.ROOT, format + "%n", values));
+    }
+}

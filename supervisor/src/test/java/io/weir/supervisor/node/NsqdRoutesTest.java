@@ -1,0 +1,371 @@
+package io.weir.supervisor.node;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.config.Endpoint;
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.supervisor.Await;
+import io.weir.supervisor.store.RunningStore;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** nsqd's and nsqlookupd's HTTP at a whole broker in this JVM. */
+@Timeout(120)
+class NsqdRoutesTest {
+    private static final int MOST_WAITING_PUBLICATIONS = 2;
+
+    @TempDir
+    private static Path dir;
+
+    private static RunningStore store;
+    private static BrokerUnderTest broker;
+
+    @BeforeAll
+    static void start() throws Exception {
+        store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
+        Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
+        environment.put("WEIR_HTTP_MAX_PUBLICATIONS", Integer.toString(MOST_WAITING_PUBLICATIONS));
+        environment.put("WEIR_TOPICS_DEFAULTS", "t-* 1000000 100000");
+        environment.put("WEIR_TOPICS_MAX_MESSAGE_SIZE", "1000");
+        broker = BrokerUnderTest.start(environment);
+        Await.until("b1 is ready", () -> broker.get("/ready").statusCode() == 200);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        broker.post("/stop");
+        broker.awaitEnd();
+        store.close();
+    }
+
+    /** A consumer on the TCP port that acknowledges what it gets. */
+    private record Reader(Socket socket, DataInputStream in) implements AutoCloseable {
+        static Reader of(String topic, String channel, int ready) throws IOException {
+            Endpoint tcp = broker.tcp();
+            Socket socket = new Socket(tcp.host(), tcp.port());
+            socket.setSoTimeout(30_000);
+            socket.getOutputStream()
+                    .write(("  V2SUB " + topic + " " + channel + "\nRDY " + ready + "\n").getBytes(UTF_8));
+            return new Reader(socket, new DataInputStream(socket.getInputStream()));
+        }
+
+        String next() throws IOException {
+            while (true) {
+                byte[] frame = new byte[in.readInt()];
+                in.readFully(frame);
+                ByteBuffer read = ByteBuffer.wrap(frame);
+                if (read.getInt() == 2) {
+                    String id = new String(frame, 14, 16, UTF_8);
+                    socket.getOutputStream().write(("FIN " + id + "\n").getBytes(UTF_8));
+                    return new String(frame, 30, frame.length - 30, UTF_8);
+                }
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+
+    private static HttpResponse<String> pub(String query, String body) throws Exception {
+        return broker.post("/pub?" + query, body.getBytes(UTF_8));
+    }
+
+    private static void published(HttpResponse<String> answer) {
+        assertThat(answer.body()).isEqualTo("OK");
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.headers().firstValue("X-NSQ-Content-Type")).hasValue("nsq; version=1.0");
+    }
+
+    private static byte[] counted(String... bodies) {
+        ByteBuffer out = ByteBuffer.allocate(1_000).putInt(bodies.length);
+        for (String body : bodies) {
+            out.putInt(body.length()).put(body.getBytes(UTF_8));
+        }
+        byte[] bytes = new byte[out.position()];
+        out.flip().get(bytes);
+        return bytes;
+    }
+
+    private static void create(String topic, String definition) throws Exception {
+        HttpResponse<String> answer = broker.post("/v1/topics/" + topic, definition.getBytes(UTF_8));
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        Await.until(
+                "b1 has its limit",
+                () -> broker.json("/v1/topics/" + topic).get("sumBurst").asDouble() >= 1);
+    }
+
+    private static JsonNode channelStats(String topic, String channel) throws Exception {
+        return broker.json("/stats?format=json&topic=" + topic + "&channel=" + channel)
+                .at("/topics/0/channels/0");
+    }
+
+    @Test
+    void shouldPublishOneManyCountedChunkedAndLater() throws Exception {
+        try (Reader reader = Reader.of("t-all", "work", 1)) {
+            published(pub("topic=t-all", "one"));
+            published(broker.post("/mpub?topic=t-all", "two\n\nthree\n".getBytes(UTF_8)));
+            published(broker.post("/mpub?topic=t-all&binary=true", counted("fo\nur", "five")));
+            published(broker.send(
+                    "POST",
+                    "/pub?topic=t-all",
+                    BodyPublishers.ofInputStream(() -> new ByteArrayInputStream("chunked".getBytes(UTF_8)))));
+            List<String> got = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                got.add(reader.next());
+            }
+            assertThat(got).containsExactly("one", "two", "three", "fo\nur", "five", "chunked");
+
+            published(pub("topic=t-all&defer=60000", "much later"));
+            assertThat(channelStats("t-all", "work").get("deferred_count").asInt())
+                    .isEqualTo(1);
+            published(pub("topic=t-all&defer=1", "later"));
+            assertThat(reader.next()).isEqualTo("later");
+        }
+    }
+
+    private void refused(String method, String path, String body, int status, String message) throws Exception {
+        HttpResponse<String> answer = broker.send(method, path, BodyPublishers.ofString(body));
+        assertThat(answer.statusCode()).as(path + ": " + answer.body()).isEqualTo(status);
+        assertThat(BrokerUnderTest.message(answer)).as(path).isEqualTo(message);
+    }
+
+    @Test
+    void shouldSayInNsqdsWordsWhatIsWrong() throws Exception {
+        refused("POST", "/pub", "x", 400, "MISSING_ARG_TOPIC");
+        refused("POST", "/pub?topic=no%20name", "x", 400, "INVALID_TOPIC");
+        refused("POST", "/pub?topic=a:b", "x", 400, "INVALID_TOPIC");
+        refused("POST", "/pub?topic=%ff%fe", "x", 400, "INVALID_TOPIC");
+        refused("POST", "/pub?topic=" + "x".repeat(65), "x", 400, "INVALID_TOPIC");
+        refused("POST", "/pub?topic=t-bad", "", 400, "MSG_EMPTY");
+        refused("POST", "/pub?topic=t-bad", "x".repeat(1_001), 413, "MSG_TOO_BIG");
+        refused("POST", "/pub?topic=t-bad&defer=x", "x", 400, "INVALID_DEFER");
+        refused("POST", "/pub?topic=t-bad&defer=-1", "x", 400, "INVALID_DEFER");
+        refused("POST", "/pub?topic=t-bad&defer=99999999999", "x", 400, "INVALID_DEFER");
+        refused("POST", "/pub?topic=nobody-made-this", "x", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/mpub?topic=t-bad", "\n\n", 400, "MSG_EMPTY");
+        refused("POST", "/mpub?topic=t-bad", "x\n" + "y".repeat(1_001), 413, "MSG_TOO_BIG");
+        refused("POST", "/mpub?topic=t-bad", "x".repeat(6 << 20), 413, "BODY_TOO_BIG");
+        refused("POST", "/mpub?topic=t-bad&binary=perhaps", "x", 400, "INVALID_ARG");
+        refused("POST", "/topic/create", "", 400, "MISSING_ARG_TOPIC");
+        refused("POST", "/topic/create?topic=nobody-made-this", "", 400, "NO_DEFAULT_LIMIT");
+        refused("POST", "/topic/delete?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/topic/empty?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/topic/pause?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/channel/create?topic=t-none", "", 400, "MISSING_ARG_CHANNEL");
+        refused("POST", "/channel/create?topic=t-none&channel=a%20b", "", 400, "INVALID_ARG_CHANNEL");
+        refused("POST", "/channel/create?topic=t-none&channel=c", "", 404, "TOPIC_NOT_FOUND");
+        refused("GET", "/lookup", "", 400, "MISSING_ARG_TOPIC");
+        refused("GET", "/lookup?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
+        refused("GET", "/channels", "", 400, "MISSING_ARG_TOPIC");
+        refused("GET", "/stats?include_mem=2", "", 400, "INVALID_ARG");
+        refused("GET", "/pub?topic=t-bad", "", 405, "METHOD_NOT_ALLOWED");
+        refused("POST", "/lookup?topic=t-bad", "", 405, "METHOD_NOT_ALLOWED");
+        HttpResponse<String> chunked = broker.send(
+                "POST",
+                "/pub?topic=t-bad",
+                BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(new byte[100_000])));
+        assertThat(chunked.statusCode()).as("of unknown length").isEqualTo(413);
+        assertThat(chunked.headers().firstValue("X-NSQ-Content-Type")).isPresent();
+        for (byte[] body : List.of(
+                new byte[3],
+                new byte[4],
+                new byte[] {127, -1, -1, -1, 0, 0, 0, 1, 'x'},
+                new byte[] {0, 0, 0, 1, 0, 0, 0, 0, 'x'},
+                new byte[] {0, 0, 0, 1, 0, 0, 0, 2, 'x'},
+                new byte[] {0, 0, 0, 1, -1, 0, 0, 2, 'x'},
+                new byte[] {0, 0, 0, 1, 0, 0, 0, 1, 'x', 'y'})) {
+            HttpResponse<String> answer = broker.post("/mpub?topic=t-bad&binary=1", body);
+            assertThat(answer.statusCode()).isEqualTo(400);
+            assertThat(BrokerUnderTest.message(answer)).isIn("BAD_BODY", "BAD_MESSAGE");
+        }
+        assertThat(broker.json("/stats?format=json&topic=t-bad").get("topics"))
+                .as("nothing of it was published")
+                .isEmpty();
+    }
+
+    /** What a URI class would not let through goes by a socket. */
+    @Test
+    void shouldRefuseAQueryThatCannotBeRead() throws Exception {
+        String[] address = broker.http().substring("http://".length()).split(":");
+        try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
+            socket.setSoTimeout(30_000);
+            socket.getOutputStream()
+                    .write(
+                            ("POST /pub?topic=%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
+                                    .getBytes(UTF_8));
+            assertThat(new String(socket.getInputStream().readAllBytes(), UTF_8))
+                    .startsWith("HTTP/1.1 400");
+        }
+    }
+
+    @Test
+    void shouldTellWhenToComeAgainWhenTheTopicPolices() throws Exception {
+        create("policed", "{\"rate\":0.01,\"burst\":1,\"mode\":\"police\"}");
+        published(pub("topic=policed", "one"));
+        HttpResponse<String> answer = pub("topic=policed", "two");
+        assertThat(answer.statusCode()).isEqualTo(429);
+        assertThat(BrokerUnderTest.message(answer)).isEqualTo("THROTTLED");
+        long ms = answer.headers().firstValueAsLong("X-Weir-Retry-After-Ms").orElseThrow();
+        assertThat(ms).isBetween(1L, 100_000L);
+        assertThat(answer.headers().firstValueAsLong("Retry-After")).hasValue((ms + 999) / 1_000);
+        HttpResponse<String> batch = broker.post("/mpub?topic=policed", "a\nb\nc".getBytes(UTF_8));
+        assertThat(batch.statusCode()).as("more than the burst").isEqualTo(429);
+        assertThat(batch.headers().firstValue("Retry-After")).hasValue("1");
+        assertThat(broker.json("/stats?format=json&topic=policed")
+                        .at("/topics/0/message_count")
+                        .asInt())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void shouldRefuseWhenTooManyWaitForTheLimitOrOneWaitedTooLong() throws Exception {
+        create("short", "{\"rate\":0.01,\"burst\":1}");
+        published(pub("topic=short", "one"));
+        assertThat(broker.send("PUT", "/v1/topics/short/delivery", BodyPublishers.ofString("{\"maxDelayMs\":1}"))
+                        .statusCode())
+                .isEqualTo(200);
+        HttpResponse<String> late = pub("topic=short", "two");
+        assertThat(late.statusCode()).isEqualTo(429);
+        assertThat(late.body()).contains("waited longer");
+        create("narrow", "{\"rate\":0.01,\"burst\":1,\"maxWaiting\":0}");
+        published(pub("topic=narrow", "one"));
+        HttpResponse<String> full = pub("topic=narrow", "two");
+        assertThat(full.statusCode()).isEqualTo(429);
+        assertThat(full.body()).contains("wait for the topic's limit");
+    }
+
+    @Test
+    void shouldAnswerWhenTheTokenIsThereAndTakeNoMoreThanMayWaitMeanwhile() throws Exception {
+        create("shaped", "{\"rate\":0.001,\"burst\":1}");
+        published(pub("topic=shaped", "one"));
+        List<CompletableFuture<HttpResponse<String>>> waiting = new ArrayList<>();
+        for (int i = 0; i < MOST_WAITING_PUBLICATIONS; i++) {
+            waiting.add(broker.later("POST", "/pub?topic=shaped", BodyPublishers.ofString("m" + i)));
+        }
+        Await.until(
+                "all of them wait",
+                () -> broker.json("/stats?format=json&topic=shaped")
+                                .at("/topics/0/waiting_count")
+                                .asInt()
+                        == MOST_WAITING_PUBLICATIONS);
+        HttpResponse<String> busy = pub("topic=t-other", "x");
+        assertThat(busy.statusCode()).isEqualTo(503);
+        assertThat(BrokerUnderTest.message(busy)).isEqualTo("BUSY");
+        assertThat(waiting).noneMatch(CompletableFuture::isDone);
+        assertThat(broker.send("PUT", "/v1/topics/shaped/limit", BodyPublishers.ofString("{\"rate\":1000}"))
+                        .statusCode())
+                .isEqualTo(200);
+        for (CompletableFuture<HttpResponse<String>> each : waiting) {
+            published(each.join());
+        }
+        published(pub("topic=t-other", "x"));
+    }
+
+    @Test
+    void shouldMakePauseEmptyAndDeleteTopicsAndChannels() throws Exception {
+        assertThat(broker.post("/topic/create?topic=t-life").statusCode()).isEqualTo(200);
+        assertThat(broker.post("/topic/create?topic=t-life").statusCode())
+                .as("again")
+                .isEqualTo(200);
+        assertThat(broker.json("/topics").get("topics").toString()).contains("\"t-life\"");
+        refused("POST", "/channel/pause?topic=t-life&channel=work", "", 404, "CHANNEL_NOT_FOUND");
+        assertThat(broker.post("/channel/create?topic=t-life&channel=work").statusCode())
+                .isEqualTo(200);
+        assertThat(broker.json("/channels?topic=t-life").get("channels").toString())
+                .isEqualTo("[\"work\"]");
+        assertThat(broker.post("/channel/pause?topic=t-life&channel=work").statusCode())
+                .isEqualTo(200);
+        Await.until(
+                "it pauses", () -> channelStats("t-life", "work").path("paused").asBoolean());
+        published(broker.post("/mpub?topic=t-life", "a\nb\nc".getBytes(UTF_8)));
+        assertThat(channelStats("t-life", "work").get("depth").asInt()).isEqualTo(3);
+        assertThat(channelStats("t-life", "work").get("message_count").asInt()).isEqualTo(3);
+        assertThat(broker.post("/channel/empty?topic=t-life&channel=work").statusCode())
+                .isEqualTo(200);
+        assertThat(channelStats("t-life", "work").get("depth").asInt()).isZero();
+
+        assertThat(broker.post("/topic/pause?topic=t-life").statusCode()).isEqualTo(200);
+        Await.until("the topic pauses", () -> broker.json("/stats?format=json&topic=t-life")
+                .at("/topics/0/paused")
+                .asBoolean());
+        published(pub("topic=t-life", "d"));
+        assertThat(broker.json("/stats?format=json&topic=t-life")
+                        .at("/topics/0/depth")
+                        .asInt())
+                .isEqualTo(1);
+        assertThat(broker.post("/topic/empty?topic=t-life").statusCode()).isEqualTo(200);
+        assertThat(broker.json("/stats?format=json&topic=t-life")
+                        .at("/topics/0/depth")
+                        .asInt())
+                .isZero();
+        assertThat(broker.post("/topic/unpause?topic=t-life").statusCode()).isEqualTo(200);
+        assertThat(broker.post("/channel/unpause?topic=t-life&channel=work").statusCode())
+                .isEqualTo(200);
+        published(pub("topic=t-life", "e"));
+        try (Reader reader = Reader.of("t-life", "work", 1)) {
+            assertThat(reader.next()).isEqualTo("e");
+        }
+        assertThat(broker.post("/channel/delete?topic=t-life&channel=work").statusCode())
+                .isEqualTo(200);
+        assertThat(broker.json("/channels?topic=t-life").get("channels")).isEmpty();
+        assertThat(broker.post("/topic/delete?topic=t-life").statusCode()).isEqualTo(200);
+        assertThat(broker.json("/topics").get("topics").toString()).doesNotContain("t-life");
+        refused("GET", "/lookup?topic=t-life", "", 404, "TOPIC_NOT_FOUND");
+    }
+
+    @Test
+    void shouldTellWhereATopicCanBeConsumed() throws Exception {
+        published(pub("topic=t-where", "x"));
+        JsonNode found = broker.json("/lookup?topic=t-where");
+        assertThat(found.get("producers")).hasSize(1);
+        JsonNode producer = found.at("/producers/0");
+        assertThat(producer.get("broadcast_address").asText())
+                .isEqualTo(broker.tcp().host());
+        assertThat(producer.get("tcp_port").asInt()).isEqualTo(broker.tcp().port());
+        assertThat(broker.http()).endsWith(":" + producer.get("http_port").asInt());
+        JsonNode nodes = broker.json("/nodes");
+        assertThat(nodes.at("/producers/0/topics").toString()).contains("t-where");
+        assertThat(broker.json("/info").get("tcp_port").asInt())
+                .isEqualTo(broker.tcp().port());
+        published(broker.get("/ping"));
+    }
+
+    @Test
+    void shouldTellItsStatisticsAsTextAndJson() throws Exception {
+        published(pub("topic=t-stats", "x"));
+        try (Reader reader = Reader.of("t-stats", "work", 1)) {
+            assertThat(reader.next()).isEqualTo("x");
+            assertThat(broker.get("/stats?topic=t-stats").body())
+                    .contains("Health: OK", "[t-stats", "[work")
+                    .doesNotContain("t-all");
+            JsonNode channel = channelStats("t-stats", "work");
+            assertThat(channel.get("client_count").asInt()).isEqualTo(1);
+            assertThat(channel.get("message_count").asInt()).isEqualTo(1);
+            assertThat(broker.json("/stats?format=json&include_mem=false")
+                            .get("memory")
+                            .isNull())
+                    .isTrue();
+            assertThat(broker.json("/stats?format=json&topic=none").get("topics"))
+                    .isEmpty();
+        }
+    }
+}
