@@ -6,8 +6,6 @@ import com.github.brainlag.nsq.NSQProducer;
 import com.github.brainlag.nsq.ServerAddress;
 import com.github.brainlag.nsq.exceptions.NSQException;
 import com.github.brainlag.nsq.lookup.NSQLookup;
-import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +14,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
-import javax.net.ssl.SSLException;
 
 /**
  * brainlag's nsq-client. A producer goes round its brokers, message by message. <b>It takes every error that it does not know
@@ -25,8 +22,6 @@ import javax.net.ssl.SSLException;
 final class Brainlag implements RealClient {
     private static final int IN_FLIGHT = 100;
     private static final int LOOK_AGAIN_MS = 500;
-    /** It has none by itself, and fails. */
-    private static final int DEFLATE_LEVEL = 6;
 
     private final List<NSQProducer> producers = new ArrayList<>();
     private final List<NSQConsumer> consumers = new ArrayList<>();
@@ -71,18 +66,10 @@ final class Brainlag implements RealClient {
 
     private static NSQConfig config(Manner manner) {
         NSQConfig config = new NSQConfig();
-        manner.secret().ifPresent(secret -> {
-            throw new UnsupportedOperationException("it knows no AUTH");
-        });
-        manner.tls().ifPresent(trusted -> config.setSslContext(tls(trusted)));
-        config.setCompression(
-                switch (manner.wire()) {
-                    case PLAIN -> NSQConfig.Compression.NO_COMPRESSION;
-                    case SNAPPY -> NSQConfig.Compression.SNAPPY;
-                    case DEFLATE -> NSQConfig.Compression.DEFLATE;
-                });
-        if (manner.wire() == Wire.DEFLATE) {
-            config.setDeflateLevel(DEFLATE_LEVEL);
+        if (manner.wire() != Wire.PLAIN
+                || manner.tls().isPresent()
+                || manner.secret().isPresent()) {
+            throw new UnsupportedOperationException("it is used plainly only: it knows no AUTH, and the rest is not tested");
         }
         if (manner.heartbeatMs() > 0) {
             config.setHeartbeatInterval(manner.heartbeatMs());
@@ -91,16 +78,6 @@ final class Brainlag implements RealClient {
             config.setMsgTimeout(manner.messageTimeoutMs());
         }
         return config;
-    }
-
-    private static SslContext tls(Certificate trusted) {
-        try {
-            return SslContextBuilder.forClient()
-                    .trustManager(trusted.certificate().toFile())
-                    .build();
-        } catch (SSLException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     @Override

@@ -134,7 +134,7 @@ class RealClientsIT {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"NSQ_J", "NSQJS"})
     void shouldCarryEveryMessageCompressedAndEncrypted(Library library) throws IOException {
         for (Manner manner : List.of(
                 Manner.USUAL.with(Wire.SNAPPY),
