@@ -69,7 +69,8 @@ final class Brainlag implements RealClient {
         if (manner.wire() != Wire.PLAIN
                 || manner.tls().isPresent()
                 || manner.secret().isPresent()) {
-            throw new UnsupportedOperationException("it is used plainly only: it knows no AUTH, and the rest is not tested");
+            throw new UnsupportedOperationException(
+                    "it is used plainly only: it knows no AUTH, and the rest is not tested");
         }
         if (manner.heartbeatMs() > 0) {
             config.setHeartbeatInterval(manner.heartbeatMs());

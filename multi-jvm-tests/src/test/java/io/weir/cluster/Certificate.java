@@ -24,7 +24,8 @@ record Certificate(Path certificate, Path key, KeyStore store) {
     static Certificate create(Path directory) throws IOException, GeneralSecurityException, InterruptedException {
         Path file = Files.createDirectories(directory).resolve("broker.p12");
         Process keytool = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
                         "-genkeypair",
                         "-alias",
                         ALIAS,

@@ -77,7 +77,9 @@ final class NsqJ implements RealClient {
 
     /** For all connections of a client. */
     private static void secure(Client client, Manner manner) {
-        manner.tls().ifPresent(trusted -> client.setSSLSocketFactory(trusted.trusting().getSocketFactory()));
+        manner.tls()
+                .ifPresent(
+                        trusted -> client.setSSLSocketFactory(trusted.trusting().getSocketFactory()));
         manner.secret().ifPresent(client::setAuthSecret);
     }
 

@@ -35,17 +35,18 @@ record ReadmeSnippet(String language, String text) {
 
     /** Runs it from {@code directory}, with what this JVM has on its class path; its output goes to the file {@code output}. */
     Process run(Path directory, Path output) throws IOException {
-        Path file = Files.writeString(
-                Files.createDirectories(directory).resolve("Orders." + language), text);
+        Path file = Files.writeString(Files.createDirectories(directory).resolve("Orders." + language), text);
         ProcessBuilder process =
                 switch (language) {
                     case "sh" -> new ProcessBuilder("sh", "-e", file.toString());
                     case "js" -> new ProcessBuilder("node", file.toString());
-                    case "java" -> new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            file.toString());
+                    case "java" ->
+                        new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java")
+                                        .toString(),
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                file.toString());
                     default -> throw new IllegalArgumentException("nobody knows how to run " + language);
                 };
         return process.directory(directory.toFile())

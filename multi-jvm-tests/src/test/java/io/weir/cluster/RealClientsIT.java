@@ -149,7 +149,9 @@ class RealClientsIT {
             Sender sender = client.sender(manner, at("b1"));
             List<String> small = bodies(0, 50).stream().map(body -> name + body).toList();
             // Larger than a block of snappy's, and not all alike.
-            List<String> large = bodies(0, 3).stream().map(body -> name + body.repeat(30_000)).toList();
+            List<String> large = bodies(0, 3).stream()
+                    .map(body -> name + body.repeat(30_000))
+                    .toList();
             sender.publish(topic, small);
             for (String body : large) {
                 sender.publish(topic, List.of(body));
@@ -301,7 +303,8 @@ class RealClientsIT {
         assertThat(curl.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(curl.exitValue()).as(read(output)).isZero();
         assertThat(topics("b2").describe("orders"))
-                .hasValueSatisfying(found -> assertThat(found.rate() + ", " + found.burst()).isEqualTo("1000.0, 100.0"));
+                .hasValueSatisfying(
+                        found -> assertThat(found.rate() + ", " + found.burst()).isEqualTo("1000.0, 100.0"));
 
         open(Library.NSQ_J).receive(Manner.USUAL, at("b3"), "orders", "check", inbox);
         inbox.await(List.of("from curl"), SOON);

@@ -39,10 +39,14 @@ class SecuredClientsIT {
                 .from(BuiltDistribution.installation())
                 .in(BuiltDistribution.directory("secured-clients"))
                 .withEnvironment(Map.of(
-                        "WEIR_TCP_TLS_CERTIFICATE", certificate.certificate().toString(),
-                        "WEIR_TCP_TLS_KEY", certificate.key().toString(),
-                        "WEIR_TCP_TLS_REQUIRED", "on",
-                        "WEIR_TCP_AUTH_SECRET", SECRET))
+                        "WEIR_TCP_TLS_CERTIFICATE",
+                        certificate.certificate().toString(),
+                        "WEIR_TCP_TLS_KEY",
+                        certificate.key().toString(),
+                        "WEIR_TCP_TLS_REQUIRED",
+                        "on",
+                        "WEIR_TCP_AUTH_SECRET",
+                        SECRET))
                 .start();
     }
 
