@@ -10,6 +10,7 @@ import io.weir.limiter.supply.TopicGate;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
@@ -59,6 +60,7 @@ public class LimitBench {
 
     private final WaitingLine line = new FifoLine();
     private final Outcomes outcomes = new Outcomes();
+    private final PublishRequest request = new PublishRequest();
     private final ByteBuffer in = ByteBuffer.allocateDirect(256);
     private LongSupplier time;
     private Gates gates;
@@ -179,7 +181,8 @@ public class LimitBench {
     @Benchmark
     public long wholeShard() {
         tick();
-        shards.publish(outcomes, 1, in, 0, topicLength, topicLength, BODY_BYTES, 0, nowNs);
+        request.begin(outcomes, 1, in, nowNs).topic(0, topicLength).body(topicLength, BODY_BYTES);
+        shards.publish(request, nowNs);
         reader.subscription.finish(reader.lastId, nowNs);
         return outcomes.accepted;
     }

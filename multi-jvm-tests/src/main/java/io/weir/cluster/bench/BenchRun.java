@@ -301,8 +301,7 @@ final class BenchRun {
                 told(result.dataPathNanosPerMessage(), " ns"),
                 told(result.allocatedBytesPerMessage(), " B"));
         output.printf(
-                "memory: resident %s; live heap %s%n",
-                told(result.brokerMemoryMiB()), told(result.brokerHeapMiB()));
+                "memory: resident %s; live heap %s%n", told(result.brokerMemoryMiB()), told(result.brokerHeapMiB()));
     }
 
     private static String told(Double quantity, String unit) {

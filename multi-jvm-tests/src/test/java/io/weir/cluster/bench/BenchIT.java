@@ -92,8 +92,9 @@ class BenchIT {
                     .as("they are there, and cost less than 300 MB")
                     .isBetween(100.0, 300.0);
 
-            JsonNode bursts = bench("latency --rate 2000 --publishers 200 --groups 20 --batch 4 --consumers 2 --connections 300"
-                    + " --seconds 1 --warmup 1" + tcp);
+            JsonNode bursts =
+                    bench("latency --rate 2000 --publishers 200 --groups 20 --batch 4 --consumers 2 --connections 300"
+                            + " --seconds 1 --warmup 1" + tcp);
             assertThat(bursts.at("/received").asLong())
                     .isPositive()
                     .isEqualTo(bursts.at("/sent").asLong());

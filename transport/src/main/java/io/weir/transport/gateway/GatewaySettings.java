@@ -67,4 +67,20 @@ public record GatewaySettings(
                 TimeUnit.SECONDS.toNanos(60),
                 TimeUnit.SECONDS.toNanos(10));
     }
+
+    GatewaySettings withHandshake(long newHandshakeNs) {
+        return new GatewaySettings(
+                maxConnections,
+                maxMessageBytes,
+                maxBodyBytes,
+                maxReady,
+                bufferBytes,
+                heartbeatNs,
+                maxHeartbeatNs,
+                messageTimeoutNs,
+                maxMessageTimeoutNs,
+                maxDelayNs,
+                stallNs,
+                newHandshakeNs);
+    }
 }

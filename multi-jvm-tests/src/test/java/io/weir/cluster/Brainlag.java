@@ -1,0 +1,109 @@
+package io.weir.cluster;
+
+import com.github.brainlag.nsq.NSQConfig;
+import com.github.brainlag.nsq.NSQConsumer;
+import com.github.brainlag.nsq.NSQProducer;
+import com.github.brainlag.nsq.ServerAddress;
+import com.github.brainlag.nsq.exceptions.NSQException;
+import com.github.brainlag.nsq.lookup.NSQLookup;
+import io.weir.config.Endpoint;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+
+/**
+ * brainlag's nsq-client. A producer goes round its brokers, message by message. <b>It takes every error that it does not know
+ * for success</b>, and an answer that does not come within 15 s for a failure.
+ */
+final class Brainlag implements RealClient {
+    private static final int IN_FLIGHT = 100;
+    private static final int LOOK_AGAIN_MS = 500;
+
+    private final List<NSQProducer> producers = new ArrayList<>();
+    private final List<NSQConsumer> consumers = new ArrayList<>();
+
+    @Override
+    public Sender sender(Manner manner, List<Endpoint> brokers) {
+        NSQProducer producer = new NSQProducer().setConfig(config(manner));
+        brokers.forEach(broker -> producer.addAddress(broker.host(), broker.port()));
+        producers.add(producer.start());
+        return (topic, bodies) -> {
+            try {
+                producer.produceMulti(
+                        topic,
+                        bodies.stream()
+                                .map(body -> body.getBytes(StandardCharsets.UTF_8))
+                                .toList());
+            } catch (NSQException | TimeoutException e) {
+                throw new IOException(e.toString(), e);
+            }
+        };
+    }
+
+    @Override
+    public void receive(Manner manner, List<Endpoint> brokers, String topic, String channel, Handler handler) {
+        NSQConsumer consumer = new NSQConsumer(
+                new Known(brokers),
+                topic,
+                channel,
+                message -> {
+                    switch (handler.handle(
+                            new String(message.getMessage(), StandardCharsets.UTF_8), message.getAttempts())) {
+                        case FINISH -> message.finished();
+                        case REQUEUE -> message.requeue(10);
+                        case NONE -> {}
+                    }
+                },
+                config(manner));
+        consumers.add(consumer.setMessagesPerBatch(IN_FLIGHT)
+                .setLookupPeriod(LOOK_AGAIN_MS)
+                .start());
+    }
+
+    private static NSQConfig config(Manner manner) {
+        NSQConfig config = new NSQConfig();
+        if (manner.wire() != Wire.PLAIN
+                || manner.tls().isPresent()
+                || manner.secret().isPresent()) {
+            throw new UnsupportedOperationException(
+                    "it is used plainly only: it knows no AUTH, and the rest is not tested");
+        }
+        if (manner.heartbeatMs() > 0) {
+            config.setHeartbeatInterval(manner.heartbeatMs());
+        }
+        if (manner.messageTimeoutMs() > 0) {
+            config.setMsgTimeout(manner.messageTimeoutMs());
+        }
+        return config;
+    }
+
+    @Override
+    public void close() {
+        producers.forEach(NSQProducer::shutdown);
+        consumers.forEach(NSQConsumer::shutdown);
+    }
+
+    @Override
+    public String toString() {
+        return "brainlag";
+    }
+
+    /** A lookup that knows its brokers beforehand. */
+    private record Known(List<Endpoint> brokers) implements NSQLookup {
+        @Override
+        public Set<ServerAddress> lookup(String topic) {
+            return brokers.stream()
+                    .map(broker -> new ServerAddress(broker.host(), broker.port()))
+                    .collect(Collectors.toSet());
+        }
+
+        @Override
+        public void addLookupAddress(String host, int port) {
+            throw new UnsupportedOperationException("the brokers are known");
+        }
+    }
+}
