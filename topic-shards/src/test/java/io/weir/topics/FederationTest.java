@@ -557,6 +557,39 @@ class FederationTest {
         await("the stranger's subscriptions end", () -> a.hasConsumers("last", "seen", 0));
     }
 
+    @Test
+    void shouldTellAPublisherThatAskedWhereItBelongsAndAgainWhenThatChanges() throws IOException {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        NsqSocket asked = open(a.publisher());
+        NsqSocket never = open(a.publisher());
+        asked.sendBody("IDENTIFY", "{\"feature_negotiation\":true,\"weir_homes\":true}");
+        assertThat(asked.answer()).contains("\"broker_id\":\"a\",\"weir_homes\":true");
+
+        assertThat(outcome(asked)).isEqualTo("0 OK");
+        a.home = b.id();
+        assertThat(outcome(asked))
+                .isEqualTo("3 {\"topic\":\"" + TOPIC + "\",\"broker\":\"b\",\"tcp\":\"b.example:4150\"} 0 OK");
+        assertThat(outcome(asked)).isEqualTo("0 OK");
+        assertThat(outcome(never)).isEqualTo("0 OK");
+        a.home = null;
+        assertThat(outcome(asked))
+                .isEqualTo("3 {\"topic\":\"" + TOPIC + "\",\"broker\":\"a\",\"tcp\":\"a.example:4150\"} 0 OK");
+        assertThat(outcome(never)).isEqualTo("0 OK");
+    }
+
+    /** The frames up to the answer of one publication. */
+    private static String outcome(NsqSocket publisher) throws IOException {
+        publisher.sendBody("PUB " + TOPIC, "m");
+        NsqSocket.Frame frame = publisher.frame();
+        return frame.type() == 3 ? "3 " + frame.text() + " " + outcomeOnly(publisher.frame()) : outcomeOnly(frame);
+    }
+
+    private static String outcomeOnly(NsqSocket.Frame frame) {
+        return frame.type() + " " + frame.text();
+    }
+
     private LinkedBroker broker(String id) throws IOException {
         LinkedBroker broker = new LinkedBroker(id, root.resolve("driver"));
         toClose.push(broker);

@@ -9,12 +9,15 @@ import io.weir.limiter.supply.TopicGate;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.transport.gateway.BrokerDirectory;
+import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -25,6 +28,19 @@ import org.assertj.core.api.Assertions;
 /** A message path on a real socket whose gates are given supply by hand. Topics come to be when they are first used. */
 final class RunningBroker implements AutoCloseable {
     private static final long LEASE_NS = TimeUnit.HOURS.toNanos(1);
+
+    /** Every broker is at a name made of its own. */
+    private record Addresses(BrokerId id) implements BrokerDirectory {
+        @Override
+        public Optional<BrokerId> self() {
+            return Optional.of(id);
+        }
+
+        @Override
+        public Optional<String> tcpOf(BrokerId broker) {
+            return Optional.of(broker + ".example:4150");
+        }
+    }
 
     private final Holder holder;
     private final GatewayLoop loop;
@@ -57,7 +73,12 @@ final class RunningBroker implements AutoCloseable {
             Function<GatewayLoop, Federation> federation)
             throws IOException {
         holder = new Holder(new BrokerId(id), 1);
-        loop = new GatewayLoop(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), gateway, System::nanoTime);
+        loop = new GatewayLoop(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                gateway,
+                ClientTerms.defaults(),
+                new Addresses(holder.broker()),
+                System::nanoTime);
         Lease lease = new Lease(LEASE_NS);
         lease.renewed(System.nanoTime());
         gates = new Gates(holder, lease, 0, loop::wakeUp);
