@@ -4,7 +4,7 @@ import io.weir.config.Endpoint;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.MessagePort;
-import io.weir.transport.gateway.Publisher;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.io.IOException;
@@ -58,35 +58,14 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
         }
 
         @Override
-        public void publish(
-                Publisher publisher,
-                long ticket,
-                ByteBuffer in,
-                int topicAt,
-                int topicLength,
-                int bodyAt,
-                int bodyLength,
-                long deferNs,
-                long nowNs) {
+        public boolean publish(PublishRequest request, long nowNs) {
             // The warm-up's messages hold no time.
-            long sentNs = in.getLong(bodyAt);
+            long sentNs = request.in().getLong(request.bodyAt());
             if (sentNs != 0 && count < errorNs.length) {
                 errorNs[count++] = nowNs - sentNs;
             }
-            publisher.accepted(ticket);
-        }
-
-        @Override
-        public void publishBatch(
-                Publisher publisher,
-                long ticket,
-                ByteBuffer in,
-                int topicAt,
-                int topicLength,
-                int firstAt,
-                int messages,
-                long nowNs) {
-            publisher.failed(ticket, "nobody sends batches here");
+            request.publisher().accepted(request.ticket());
+            return true;
         }
 
         @Override

@@ -828,7 +828,8 @@ final class Connection implements Publisher, Subscriber {
     /** Now and then: the heartbeat, and whether the client is still there. */
     void keepHouse(long nowNs) {
         boolean reads = (interest & SelectionKey.OP_READ) != 0;
-        // Some clients wait for a publication's answer with the lock held that they would answer a heartbeat with; how long it waits is bounded.
+        // Some clients wait for a publication's answer with the lock held that they would answer a heartbeat with; how
+        // long it waits is bounded.
         if (!reads || !open.isEmpty()) {
             unanswered = 0;
         }

@@ -24,38 +24,19 @@ final class RecordingPort implements MessagePort {
     volatile int finished;
 
     @Override
-    public void publish(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int bodyAt,
-            int bodyLength,
-            long deferNs,
-            long nowNs) {
-        take(CommandDecoder.text(in, topicAt, topicLength), in, bodyAt, bodyLength);
-        publisher.accepted(ticket);
-        handOut();
-    }
-
-    @Override
-    public void publishBatch(
-            Publisher publisher,
-            long ticket,
-            ByteBuffer in,
-            int topicAt,
-            int topicLength,
-            int firstAt,
-            int messages,
-            long nowNs) {
-        int at = firstAt;
-        for (int i = 0; i < messages; i++) {
-            take(CommandDecoder.text(in, topicAt, topicLength), in, at + 4, in.getInt(at));
-            at += 4 + in.getInt(at);
+    public boolean publish(PublishRequest request, long nowNs) {
+        String topic = CommandDecoder.text(request.in(), request.topicAt(), request.topicLength());
+        int at = request.bodyAt();
+        if (request.messages() == 0) {
+            take(topic, request.in(), at, request.bodyLength());
         }
-        publisher.accepted(ticket);
+        for (int i = 0; i < request.messages(); i++) {
+            take(topic, request.in(), at + 4, request.lengthAt(at));
+            at += 4 + request.lengthAt(at);
+        }
+        request.publisher().accepted(request.ticket());
         handOut();
+        return true;
     }
 
     private void take(String topic, ByteBuffer in, int at, int length) {
