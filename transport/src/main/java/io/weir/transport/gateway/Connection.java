@@ -166,7 +166,7 @@ final class Connection implements Publisher, Subscriber {
             case NEW, OPEN -> {
                 boolean full = !in.hasRemaining();
                 process(nowNs);
-                if (full && state == State.OPEN && in != null && in.capacity() < BUSY_BYTES) {
+                if (full && state == State.OPEN && ensureIn() && in.capacity() < BUSY_BYTES) {
                     growIn(in.capacity() * 2);
                 }
             }
@@ -622,10 +622,13 @@ final class Connection implements Publisher, Subscriber {
         if (homes == null || home == null && homes.isEmpty() || !hasRoom(FOR_ANSWERS)) {
             return;
         }
-        BrokerId broker = home == null ? loop.brokers().self().orElse(null) : home;
-        Optional<String> tcp =
-                broker == null ? Optional.empty() : loop.brokers().tcpOf(broker);
-        if (tcp.isPresent() && homes.news(name, topicAt, topicLength, broker, home == null)) {
+        BrokerId broker = home == null ? loop.self() : home;
+        if (broker == null || !homes.isNews(name, topicAt, topicLength, broker, home == null)) {
+            return;
+        }
+        Optional<String> tcp = loop.brokers().tcpOf(broker);
+        if (tcp.isPresent()) {
+            homes.told(name, topicAt, topicLength, broker);
             // Names of topics and brokers, and addresses, hold nothing that needs escaping.
             put(
                     Frames.HOME,
@@ -817,8 +820,11 @@ final class Connection implements Publisher, Subscriber {
         if (state == State.CLOSED || !key.isValid()) {
             return;
         }
-        boolean reads = state == State.UPGRADING ? handshakes() : !heldBack;
-        int wanted = (reads ? SelectionKey.OP_READ : 0) | (unsent() ? SelectionKey.OP_WRITE : 0);
+        // While another thread has the engine nothing moves either way: a ready socket would only keep the loop busy.
+        boolean moves = tls == null || !tls.busy();
+        boolean reads = moves && (state == State.UPGRADING ? handshakes() : !heldBack);
+        boolean writes = moves && unsent();
+        int wanted = (reads ? SelectionKey.OP_READ : 0) | (writes ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
             interest = wanted;
             key.interestOps(wanted);

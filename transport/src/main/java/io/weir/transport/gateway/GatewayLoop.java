@@ -1,5 +1,6 @@
 package io.weir.transport.gateway;
 
+import io.weir.config.value.BrokerId;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -48,6 +49,7 @@ public final class GatewayLoop implements AutoCloseable {
     private final GatewaySettings settings;
     private final ClientTerms terms;
     private final BrokerDirectory brokers;
+    private final BrokerId self;
     private final LongSupplier clock;
     private final Selector selector;
     private final ServerSocketChannel server;
@@ -91,6 +93,7 @@ public final class GatewayLoop implements AutoCloseable {
         this.settings = settings;
         this.terms = terms;
         this.brokers = brokers;
+        this.self = brokers.self().orElse(null);
         this.clock = clock;
         selector = Selector.open();
         server = ServerSocketChannel.open();
@@ -428,6 +431,11 @@ public final class GatewayLoop implements AutoCloseable {
 
     BrokerDirectory brokers() {
         return brokers;
+    }
+
+    /** Null for a broker without a name. */
+    BrokerId self() {
+        return self;
     }
 
     GatewaySettings settings() {

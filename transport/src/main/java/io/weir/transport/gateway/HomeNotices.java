@@ -19,30 +19,24 @@ final class HomeNotices {
         return size == 0;
     }
 
-    /**
-     * The topic's home is that broker.
-     *
-     * @return whether that is news which the client can be told; a home here, of a topic that never had another, is none
-     */
-    boolean news(ByteBuffer in, int at, int length, BrokerId home, boolean here) {
+    /** Whether the client does not know that this is the topic's home; a home here, of a topic that never had another, is no news. */
+    boolean isNews(ByteBuffer in, int at, int length, BrokerId home, boolean here) {
         int slot = slot(in, at, length);
-        if (topics[slot] != null) {
-            boolean changed = !homes[slot].equals(home);
-            homes[slot] = home;
-            return changed;
-        }
-        if (here || size == MOST) {
-            return false;
-        }
-        byte[] topic = new byte[length];
-        in.get(at, topic);
-        topics[slot] = topic;
+        return topics[slot] == null ? !here && size < MOST : !homes[slot].equals(home);
+    }
+
+    /** The client knows it from now on. After {@link #isNews}. */
+    void told(ByteBuffer in, int at, int length, BrokerId home) {
+        int slot = slot(in, at, length);
         homes[slot] = home;
-        size++;
-        if (2 * size > topics.length) {
-            grow();
+        if (topics[slot] == null) {
+            topics[slot] = new byte[length];
+            in.get(at, topics[slot]);
+            size++;
+            if (2 * size > topics.length) {
+                grow();
+            }
         }
-        return true;
     }
 
     private int slot(ByteBuffer in, int at, int length) {

@@ -81,7 +81,9 @@ final class SnappyWire implements Wire {
         if (skip > 0) {
             int skipped = Math.min(skip, there);
             skip -= skipped;
-            drop(skipped);
+            if (skipped > 0) {
+                drop(skipped);
+            }
             return skip > 0 ? Math.min(skip, FIRST_BYTES) : 0;
         }
         if (there < HEADER) {

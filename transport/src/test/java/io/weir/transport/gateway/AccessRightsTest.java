@@ -87,6 +87,10 @@ class AccessRightsTest {
 
     private static boolean news(HomeNotices notices, String topic, BrokerId home, boolean isHere) {
         byte[] name = topic.getBytes(StandardCharsets.US_ASCII);
-        return notices.news(ByteBuffer.wrap(name), 0, name.length, home, isHere);
+        boolean news = notices.isNews(ByteBuffer.wrap(name), 0, name.length, home, isHere);
+        if (news) {
+            notices.told(ByteBuffer.wrap(name), 0, name.length, home);
+        }
+        return news;
     }
 }

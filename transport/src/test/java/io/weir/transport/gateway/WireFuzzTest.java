@@ -175,6 +175,24 @@ class WireFuzzTest {
     }
 
     @Test
+    void shouldSkipSnappyPaddingThatComesInPiecesWithQuietInBetween() throws IOException {
+        Random random = new Random(1);
+        byte[] plain = {1, 2, 3};
+        byte[] stream = compressed("snappy", plain, random);
+        int head = 10;
+        byte[] padded = new byte[stream.length + 4 + 20_000];
+        System.arraycopy(stream, 0, padded, 0, head);
+        ByteBuffer.wrap(padded, head, 4).put((byte) 0xfe).put((byte) 0x20).put((byte) 0x4e);
+        System.arraycopy(stream, head, padded, head + 4 + 20_000, stream.length - head);
+        Wire wire = new SnappyWire(new Memory(padded, random, 100), blocks, new byte[0]);
+        ByteBuffer to = ByteBuffer.allocate(100);
+        while (wire.read(to) >= 0) {
+            wire.rest();
+        }
+        assertThat(Arrays.copyOf(to.array(), to.position())).isEqualTo(plain);
+    }
+
+    @Test
     void shouldRefuseSnappyThatClaimsMoreThanAChunkMayHold() {
         byte[] head = {(byte) 0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
         // A block that says it becomes 2 GiB less one byte.
