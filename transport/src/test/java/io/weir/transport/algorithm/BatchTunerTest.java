@@ -185,7 +185,16 @@ class BatchTunerTest {
             long maxPollNs = random.nextLong(minPollNs, 1_000_000_000 * MS + 1);
             long longestWaitNs = random.nextLong(1, 500 * MS);
             Bounds bounds = new Bounds(
-                    minBatch, maxBatch, minPollNs, maxPollNs, longestWaitNs, 0.5, 0.75, 1.2, random.nextBoolean());
+                    minBatch,
+                    maxBatch,
+                    minPollNs,
+                    maxPollNs,
+                    longestWaitNs,
+                    0.5,
+                    0.75,
+                    1.2,
+                    random.nextBoolean(),
+                    random.nextBoolean());
             // Near the wrap of the clock, which must not matter.
             long nowNs = Long.MAX_VALUE - random.nextLong(2_000 * MS);
             BatchTuner tuner = new BatchTuner(bounds, random.nextInt(), nowNs);
@@ -322,16 +331,16 @@ class BatchTunerTest {
     @Test
     void shouldRefuseBoundsThatAreNotStable() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 0.75, 1.0, false))
+                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 0.75, 1.0, false, false))
                 .withMessageContaining("beta 1.0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 1.0, 1.2, false))
+                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 1.0, 1.2, false, false))
                 .withMessageContaining("gamma 1.0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(0, 10, 1, 2, 3, 0.5, 0.75, 1.2, false))
+                .isThrownBy(() -> new Bounds(0, 10, 1, 2, 3, 0.5, 0.75, 1.2, false, false))
                 .withMessageContaining("batch 0 to 10");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 5, 2, 3, 0.5, 0.75, 1.2, false))
+                .isThrownBy(() -> new Bounds(1, 10, 5, 2, 3, 0.5, 0.75, 1.2, false, false))
                 .withMessageContaining("5 to 2 ns");
     }
 
