@@ -197,6 +197,10 @@ public final class AutoTunedPublisher implements AutoCloseable {
         }
     }
 
+    boolean ended() {
+        return ended;
+    }
+
     private LongAdder counter(Outcome outcome) {
         if (outcome.accepted()) {
             return accepted;

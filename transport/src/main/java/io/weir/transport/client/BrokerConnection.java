@@ -80,7 +80,9 @@ final class BrokerConnection {
     private final long heartbeatNs;
     private final int maxFrameBytes;
     private SelectionKey key;
-    private State state = State.CONNECTING;
+    /** Changed by the loop alone; consumers' handlers look at it. */
+    private volatile State state = State.CONNECTING;
+
     private TlsWire tls;
     private ByteBuffer in = ByteBuffer.allocate(FIRST_BYTES);
     private ByteBuffer out = ByteBuffer.allocate(FIRST_BYTES);

@@ -132,7 +132,7 @@ final class ClientLoop implements Runnable {
         }
         selector.selectNow();
         worked |= sockets(nowNs);
-        long waitNs = housekeepingNs - nowNs;
+        long waitNs = NEVER_NS;
         for (int i = 0; i < workers.size(); i++) {
             waitNs = Math.min(waitNs, workers.get(i).work(nowNs));
         }
@@ -142,7 +142,7 @@ final class ClientLoop implements Runnable {
         if (nowNs - housekeepingNs >= 0) {
             keepHouse(nowNs);
         } else if (!worked) {
-            pause(waitNs);
+            pause(waitNs, housekeepingNs - nowNs);
         }
     }
 
@@ -182,7 +182,7 @@ final class ClientLoop implements Runnable {
         }
     }
 
-    private void pause(long waitNs) throws IOException {
+    private void pause(long waitNs, long longestNs) throws IOException {
         if (waitNs <= 0) {
             return;
         }
@@ -196,7 +196,7 @@ final class ClientLoop implements Runnable {
         }
         asleep = true;
         if (nothingToDo()) {
-            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(waitNs)));
+            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(Math.min(waitNs, longestNs))));
         }
         asleep = false;
     }

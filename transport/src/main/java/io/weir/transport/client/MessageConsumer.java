@@ -4,14 +4,15 @@ import io.weir.config.Endpoint;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
@@ -26,6 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class MessageConsumer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MessageConsumer.class);
+    /** Deliveries of lost connections may wait for a handler beside those of the present one; so many times the credit, and it breaks too. */
+    private static final int MOST_CREDITS = 10;
 
     private final ClientLoop loop;
     private final ConsumerSettings settings;
@@ -44,6 +47,7 @@ public final class MessageConsumer implements AutoCloseable {
     private final AtomicLong inFlight = new AtomicLong();
     private final CompletableFuture<Void> quiet = new CompletableFuture<>();
     private volatile boolean closing;
+    private volatile boolean ended;
     private volatile boolean backingOff;
     private volatile int connected;
 
@@ -92,12 +96,21 @@ public final class MessageConsumer implements AutoCloseable {
                 backingOff);
     }
 
+    boolean ended() {
+        return ended;
+    }
+
     void command(Delivery delivery, String line, Boolean success) {
         commands.add(new Command(delivery, line, success));
         loop.wake();
     }
 
     private void handle(Delivery delivery) {
+        if (!delivery.connection().open()) {
+            // Its connection was lost: it is somebody else's by now, or comes again.
+            delivery.requeue(settings.requeueDelay());
+            return;
+        }
         try {
             handler.handle(delivery);
             if (settings.acknowledge()) {
@@ -137,7 +150,9 @@ public final class MessageConsumer implements AutoCloseable {
     /** The consumer's part on the loop. */
     private final class Work implements ClientLoop.Worker, BrokerConnection.Owner {
         private final List<Dialer> dialers = new ArrayList<>();
-        private final Set<BrokerConnection> subscribed = new HashSet<>();
+        /** With the messages that are held on each. */
+        private final Map<BrokerConnection, AtomicInteger> subscribed = new HashMap<>();
+
         private int failedInARow;
         private long pausedUntilNs;
         private boolean probing;
@@ -174,6 +189,10 @@ public final class MessageConsumer implements AutoCloseable {
             if (command.success == null) {
                 command.delivery.touched();
                 return;
+            }
+            AtomicInteger held = subscribed.get(connection);
+            if (held != null) {
+                held.decrementAndGet();
             }
             (command.success ? finished : requeued).increment();
             if (inFlight.decrementAndGet() == 0 && closing) {
@@ -222,7 +241,7 @@ public final class MessageConsumer implements AutoCloseable {
 
         private void tellReady() {
             boolean first = true;
-            for (BrokerConnection connection : subscribed) {
+            for (BrokerConnection connection : subscribed.keySet()) {
                 tellReady(connection, first);
                 first = false;
             }
@@ -244,7 +263,7 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void answered(BrokerConnection connection, boolean ok, long nowNs) {
             // The other answer that comes is CLOSE_WAIT.
-            if (ok && subscribed.add(connection)) {
+            if (ok && subscribed.putIfAbsent(connection, new AtomicInteger()) == null) {
                 connected = subscribed.size();
                 tellReady();
             }
@@ -263,6 +282,13 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void delivered(
                 BrokerConnection connection, long timestampNs, int attempts, String id, byte[] body, long nowNs) {
+            AtomicInteger held = subscribed.get(connection);
+            if (held == null
+                    || held.incrementAndGet() > settings.maxInFlight()
+                    || inFlight.get() >= (long) MOST_CREDITS * settings.maxInFlight()) {
+                connection.close("more messages than there was credit or room for", nowNs);
+                return;
+            }
             received.increment();
             inFlight.incrementAndGet();
             Delivery delivery = new Delivery(MessageConsumer.this, connection, id, attempts, timestampNs, body);
@@ -280,7 +306,7 @@ public final class MessageConsumer implements AutoCloseable {
 
         @Override
         public void closed(BrokerConnection connection, String reason, long nowNs) {
-            if (subscribed.remove(connection)) {
+            if (subscribed.remove(connection) != null) {
                 connected = subscribed.size();
                 lost.increment();
                 if (probing) {
@@ -296,7 +322,7 @@ public final class MessageConsumer implements AutoCloseable {
 
         private void leave() {
             closing = true;
-            for (BrokerConnection connection : subscribed) {
+            for (BrokerConnection connection : subscribed.keySet()) {
                 connection.command("RDY 0\nCLS\n");
             }
             if (inFlight.get() == 0) {
@@ -307,9 +333,10 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void end(long nowNs) {
             closing = true;
+            ended = true;
             // What was decided last goes out before the connection does.
             receive(nowNs);
-            for (BrokerConnection connection : List.copyOf(subscribed)) {
+            for (BrokerConnection connection : List.copyOf(subscribed.keySet())) {
                 connection.flush(nowNs);
             }
             dialers.forEach(dialer -> dialer.end("the consumer was closed", nowNs));

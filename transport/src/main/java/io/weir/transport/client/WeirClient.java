@@ -31,7 +31,7 @@ public final class WeirClient implements AutoCloseable {
         resolver = new ThreadPoolExecutor(
                 1, 1, RESOLVER_IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons(name + "-names"));
         resolver.allowCoreThreadTimeOut(true);
-        // Holds no more than the credit of all consumers.
+        // Holds no more than consumers let in: their credit, and what is left of connections that they lost.
         handlers = new ThreadPoolExecutor(
                 settings.handlerThreads(),
                 settings.handlerThreads(),
@@ -61,6 +61,7 @@ public final class WeirClient implements AutoCloseable {
 
     public AutoTunedPublisher publisher(PublisherSettings publishing) {
         AutoTunedPublisher publisher = new AutoTunedPublisher(loop, settings, publishing, resolver);
+        publishers.removeIf(AutoTunedPublisher::ended);
         publishers.add(publisher);
         return publisher;
     }
@@ -72,6 +73,7 @@ public final class WeirClient implements AutoCloseable {
     public MessageConsumer consume(String topic, String channel, ConsumerSettings consuming, DeliveryHandler handler) {
         MessageConsumer consumer =
                 new MessageConsumer(loop, settings, consuming, resolver, handlers, topic, channel, handler);
+        consumers.removeIf(MessageConsumer::ended);
         consumers.add(consumer);
         return consumer;
     }

@@ -33,6 +33,49 @@ class BatchTunerTest {
     }
 
     @Test
+    void shouldTakeAllThatWaitsWhenABatchIsOneRequest() {
+        BatchTuner tuner = new BatchTuner(Bounds.client(), 4, 0);
+
+        assertThat(tuner.take(300, 1)).isEqualTo(300);
+        tuner.handedOver(2);
+        assertThat(tuner.take(5_000, 3)).as("no more than the largest batch").isEqualTo(1_024);
+    }
+
+    @Test
+    void shouldHalveNForEveryPollThatNobodyMadeWhileNothingWaited() {
+        BatchTuner tuner = new BatchTuner(Bounds.paper(), 40, 0);
+
+        tuner.resumed(149 * MS);
+
+        assertThat(tuner.batch()).as("polls at 50 and 100 ms").isEqualTo(10);
+        assertThat(tuner.nextTakeNs()).isEqualTo(199 * MS);
+        tuner.resumed(10_000 * MS);
+        assertThat(tuner.batch()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldCountTheLongestWaitFromTheFirstMessageThatWaits() {
+        BatchTuner tuner = new BatchTuner(Bounds.fixed(10, 20 * MS, 100 * MS), 10, 0);
+
+        tuner.resumed(1_000 * MS);
+
+        assertThat(tuner.take(3, 1_000 * MS)).isZero();
+        assertThat(tuner.take(3, 1_099 * MS)).isZero();
+        assertThat(tuner.take(3, 1_100 * MS)).isEqualTo(3);
+    }
+
+    @Test
+    void shouldNotLearnTheCapacityFromMessagesThatWereLost() {
+        BatchTuner tuner = new BatchTuner(Bounds.paper(), 1, 0);
+        tuner.started(5, 0);
+
+        tuner.lost(5, 10 * MS);
+
+        assertThat(tuner.capacityPerSecond()).isNaN();
+        assertThatIllegalStateException().isThrownBy(() -> tuner.lost(1, 20 * MS));
+    }
+
+    @Test
     void shouldHalveNWhenThePollFindsTooFew() {
         BatchTuner tuner = new BatchTuner(Bounds.paper(), 11, 0);
 

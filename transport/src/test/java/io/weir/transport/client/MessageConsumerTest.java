@@ -143,6 +143,24 @@ class MessageConsumerTest {
     }
 
     @Test
+    void shouldEndAConnectionThatSendsMoreThanItsCredit() throws IOException {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(1), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 1"));
+            broker.deliver(ONE, 1, "one");
+            await("the first is held", () -> !held.isEmpty());
+            broker.deliver(TWO, 1, "two");
+
+            await("the end", () -> consumer.stats().connectionsLost() == 1);
+            assertThat(consumer.stats().received()).isEqualTo(1);
+            held.remove().finish();
+        }
+    }
+
+    @Test
     void shouldFinishWhatItHoldsBeforeItLeaves() throws Exception {
         BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
         try (ScriptedBroker broker = new ScriptedBroker();
