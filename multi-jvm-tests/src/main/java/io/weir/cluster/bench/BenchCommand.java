@@ -12,7 +12,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         synopsisSubcommandLabel = "COMMAND",
         description = "Measure a broker under load, alone or beside a peer in the same run.",
-        subcommands = {LatencyCommand.class, ThroughputCommand.class, RelayCommand.class},
+        subcommands = {LatencyCommand.class, ThroughputCommand.class, PublisherCommand.class, RelayCommand.class},
         footer = {
             "",
             "Examples:",

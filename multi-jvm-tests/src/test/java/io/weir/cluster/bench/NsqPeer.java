@@ -180,14 +180,15 @@ final class NsqPeer implements AutoCloseable {
 
     private boolean onLine(Client client, String line, DataInputStream in) throws IOException {
         String verb = line.split(" ")[0];
-        byte[] body = verb.equals("IDENTIFY") || verb.equals("PUB") ? in.readNBytes(in.readInt()) : new byte[0];
+        byte[] body = verb.equals("IDENTIFY") || verb.endsWith("PUB") ? in.readNBytes(in.readInt()) : new byte[0];
         synchronized (this) {
-            if (!verb.equals("FIN") && !verb.equals("PUB")) {
+            if (!verb.equals("FIN") && !verb.endsWith("PUB")) {
                 lines.add(line);
             }
             switch (verb) {
                 case "IDENTIFY" -> client.frame(0, "OK".getBytes(StandardCharsets.US_ASCII));
-                case "PUB" -> {
+                // A batch is kept as one: only a bench that nobody consumes sends them here.
+                case "PUB", "MPUB" -> {
                     return onPublish(client, body);
                 }
                 case "SUB" -> {
