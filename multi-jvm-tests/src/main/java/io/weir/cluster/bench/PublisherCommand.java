@@ -15,6 +15,7 @@ import io.weir.transport.client.WeirClient;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -110,7 +111,7 @@ final class PublisherCommand implements Callable<Integer> {
 
     @Option(
             names = "--workers",
-            defaultValue = "4",
+            defaultValue = "2",
             description = "Batches that a publisher has on their way at a time (default: ${DEFAULT-VALUE}).")
     private int workers;
 
@@ -200,10 +201,15 @@ final class PublisherCommand implements Callable<Integer> {
         for (double rate : rates) {
             // The same times for every publisher of a round.
             long seed = ThreadLocalRandom.current().nextLong();
-            for (Map.Entry<String, PublisherSettings> publisher : publishers().entrySet()) {
+            List<Map.Entry<String, PublisherSettings>> turns =
+                    new ArrayList<>(publishers().entrySet());
+            turns.forEach(turn -> results.computeIfAbsent(turn.getKey(), name -> new LinkedHashMap<>()));
+            // Each is the first in turn.
+            Collections.rotate(turns, 1 - round);
+            for (Map.Entry<String, PublisherSettings> publisher : turns) {
                 PublisherTrial.Figures figures =
                         PublisherTrial.run(client, publisher.getValue(), topic, size, rate, seconds, seed);
-                results.computeIfAbsent(publisher.getKey(), name -> new LinkedHashMap<>())
+                results.get(publisher.getKey())
                         .computeIfAbsent(rate, at -> new ArrayList<>())
                         .add(figures);
                 tell(String.format(

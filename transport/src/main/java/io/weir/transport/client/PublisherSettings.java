@@ -7,8 +7,8 @@ import java.time.Duration;
  * How a publisher batches, and what it does when things do not go on.
  *
  * @param batching what the tuner may choose from, for each topic; {@code Bounds.fixed} turns tuning off
- * @param workers batches of a topic that are on their way at a time. More make small batches faster, and more messages' outcomes unknown
- *     when a connection breaks
+ * @param workers batches of a topic that are on their way at a time. Two are enough for a publisher that gathers: while one is answered, the
+ *     next is on its way, and batches grow as they must. More leave more messages' outcomes unknown when a connection breaks
  * @param maxMessages that the store holds: waiting, or sent and not answered
  * @param maxBytes of those messages
  * @param waitForRoom how long {@code publish} waits when the store is full; zero: fails at once
@@ -44,7 +44,7 @@ public record PublisherSettings(
     public static PublisherSettings defaults() {
         return new PublisherSettings(
                 BatchTuner.Bounds.client(),
-                4,
+                2,
                 20_000,
                 64L << 20,
                 Duration.ofSeconds(10),
