@@ -15,6 +15,7 @@ import picocli.CommandLine.Spec;
         subcommands = {
             LatencyCommand.class,
             ThroughputCommand.class,
+            PublisherCommand.class,
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,

@@ -28,6 +28,8 @@ package io.weir.transport.algorithm;
  *   <li>The paper does not say when the number n_i of transfers under way is read. At the end of a transfer it is half
  *       of a batch that started together, so here n_i is its average over transfer i.
  *   <li>λ_est is reported, and no step of Fig. 7 reads it: N follows the load through what waits.
+ *   <li>In the paper each message of a batch needs a worker, so that a large N runs out of them. Where a batch is one request, what
+ *       has gathered while all workers were out goes together ({@link Bounds#gathers}).
  *   <li>A batch cut short by T neither proves nor disproves capacity, so it does not raise N.
  * </ul>
  *
@@ -75,6 +77,21 @@ public final class BatchTuner {
     }
 
     /**
+     * Tells that a message has come after none waited, in place of the polls that would have found nothing: N is halved for each
+     * T_poll that has passed, and T counts from here. For a publisher that sleeps while it has nothing to do.
+     */
+    public void resumed(long nowNs) {
+        long idleNs = nowNs - pollAtNs;
+        if (idleNs >= 0 && !publishing) {
+            for (long polls = idleNs / pollNs + 1; polls > 0 && batch > bounds.minBatch(); polls--) {
+                batch = Math.max(bounds.minBatch(), batch / 2);
+            }
+            pollAtNs = nowNs + pollNs;
+        }
+        waitingSinceNs = nowNs;
+    }
+
+    /**
      * How many of the {@code waiting} messages to publish now; 0 for none before {@link #nextTakeNs()}. Any other answer
      * must be followed by {@link #handedOver}, before which there is nothing more to take.
      */
@@ -86,7 +103,7 @@ public final class BatchTuner {
         boolean polled = nowNs - pollAtNs >= 0;
         if (waiting >= batch && (polled || bounds.atOnce())) {
             publish(true, nowNs);
-            return batch;
+            return bounds.gathers() ? Math.min(waiting, bounds.maxBatch()) : batch;
         }
         if (polled) {
             batch = Math.max(bounds.minBatch(), batch / 2);
@@ -138,6 +155,11 @@ public final class BatchTuner {
         double sample = averageInFlight / transferNs * NANOS;
         // Messages acknowledged together are as many samples, so that it does not matter how they are grouped.
         capacityPerSecond = filtered(capacityPerSecond, Math.pow(bounds.gamma(), messages), sample);
+    }
+
+    /** Tells that messages that had started are not on their way any more, without an acknowledgement to learn from. */
+    public void lost(int messages, long nowNs) {
+        addInFlight(-messages, nowNs);
     }
 
     /** When {@link #take} is worth calling again, unless N messages wait earlier and the bounds say at once. */
@@ -217,6 +239,8 @@ public final class BatchTuner {
      * @param gamma what η_est keeps of its past
      * @param beta T_poll over T_mpt
      * @param atOnce publish as soon as N wait, not only when T_poll expires
+     * @param gathers publish all that wait once N do, not N of them: for a publisher whose batch is one request, with one answer, so that
+     *     a backlog is best sent together
      */
     public record Bounds(
             int minBatch,
@@ -227,7 +251,8 @@ public final class BatchTuner {
             double alpha,
             double gamma,
             double beta,
-            boolean atOnce) {
+            boolean atOnce,
+            boolean gathers) {
         private static final long MILLIS = 1_000_000L;
         private static final long MICROS = 1_000L;
         private static final int LARGEST_BATCH = 1 << 20;
@@ -257,22 +282,23 @@ public final class BatchTuner {
 
         /** Table I of the paper: polls of 50 to 200 ms for a broker 140 ms away, T = T_poll^max. */
         public static Bounds paper() {
-            return new Bounds(1, 10_000, 50 * MILLIS, 200 * MILLIS, 200 * MILLIS, 0.5, 0.75, 1.2, false);
+            return new Bounds(1, 10_000, 50 * MILLIS, 200 * MILLIS, 200 * MILLIS, 0.5, 0.75, 1.2, false, false);
         }
 
         /** For a client beside its broker: a message waits at most a millisecond for company, and not once N wait. */
         public static Bounds client() {
-            return new Bounds(1, 1_024, 20 * MICROS, 1_000 * MICROS, 1_000 * MICROS, 0.5, 0.75, 1.2, true);
+            return new Bounds(1, 1_024, 20 * MICROS, 1_000 * MICROS, 1_000 * MICROS, 0.5, 0.75, 1.2, true, true);
         }
 
         /** No tuning: always N = {@code batch} and T_poll = {@code pollNs}, as the paper's baseline. */
         public static Bounds fixed(int batch, long pollNs, long longestWaitNs) {
-            return new Bounds(batch, batch, pollNs, pollNs, longestWaitNs, 0.5, 0.75, 1.2, false);
+            return new Bounds(batch, batch, pollNs, pollNs, longestWaitNs, 0.5, 0.75, 1.2, false, false);
         }
 
         /** These bounds, but a batch goes as soon as N wait. */
         public Bounds goingAtOnce() {
-            return new Bounds(minBatch, maxBatch, minPollNs, maxPollNs, longestWaitNs, alpha, gamma, beta, true);
+            return new Bounds(
+                    minBatch, maxBatch, minPollNs, maxPollNs, longestWaitNs, alpha, gamma, beta, true, gathers);
         }
 
         long pollNs(long mptNs) {

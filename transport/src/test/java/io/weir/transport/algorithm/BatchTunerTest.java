@@ -33,6 +33,49 @@ class BatchTunerTest {
     }
 
     @Test
+    void shouldTakeAllThatWaitsWhenABatchIsOneRequest() {
+        BatchTuner tuner = new BatchTuner(Bounds.client(), 4, 0);
+
+        assertThat(tuner.take(300, 1)).isEqualTo(300);
+        tuner.handedOver(2);
+        assertThat(tuner.take(5_000, 3)).as("no more than the largest batch").isEqualTo(1_024);
+    }
+
+    @Test
+    void shouldHalveNForEveryPollThatNobodyMadeWhileNothingWaited() {
+        BatchTuner tuner = new BatchTuner(Bounds.paper(), 40, 0);
+
+        tuner.resumed(149 * MS);
+
+        assertThat(tuner.batch()).as("polls at 50 and 100 ms").isEqualTo(10);
+        assertThat(tuner.nextTakeNs()).isEqualTo(199 * MS);
+        tuner.resumed(10_000 * MS);
+        assertThat(tuner.batch()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldCountTheLongestWaitFromTheFirstMessageThatWaits() {
+        BatchTuner tuner = new BatchTuner(Bounds.fixed(10, 20 * MS, 100 * MS), 10, 0);
+
+        tuner.resumed(1_000 * MS);
+
+        assertThat(tuner.take(3, 1_000 * MS)).isZero();
+        assertThat(tuner.take(3, 1_099 * MS)).isZero();
+        assertThat(tuner.take(3, 1_100 * MS)).isEqualTo(3);
+    }
+
+    @Test
+    void shouldNotLearnTheCapacityFromMessagesThatWereLost() {
+        BatchTuner tuner = new BatchTuner(Bounds.paper(), 1, 0);
+        tuner.started(5, 0);
+
+        tuner.lost(5, 10 * MS);
+
+        assertThat(tuner.capacityPerSecond()).isNaN();
+        assertThatIllegalStateException().isThrownBy(() -> tuner.lost(1, 20 * MS));
+    }
+
+    @Test
     void shouldHalveNWhenThePollFindsTooFew() {
         BatchTuner tuner = new BatchTuner(Bounds.paper(), 11, 0);
 
@@ -185,7 +228,16 @@ class BatchTunerTest {
             long maxPollNs = random.nextLong(minPollNs, 1_000_000_000 * MS + 1);
             long longestWaitNs = random.nextLong(1, 500 * MS);
             Bounds bounds = new Bounds(
-                    minBatch, maxBatch, minPollNs, maxPollNs, longestWaitNs, 0.5, 0.75, 1.2, random.nextBoolean());
+                    minBatch,
+                    maxBatch,
+                    minPollNs,
+                    maxPollNs,
+                    longestWaitNs,
+                    0.5,
+                    0.75,
+                    1.2,
+                    random.nextBoolean(),
+                    random.nextBoolean());
             // Near the wrap of the clock, which must not matter.
             long nowNs = Long.MAX_VALUE - random.nextLong(2_000 * MS);
             BatchTuner tuner = new BatchTuner(bounds, random.nextInt(), nowNs);
@@ -322,16 +374,16 @@ class BatchTunerTest {
     @Test
     void shouldRefuseBoundsThatAreNotStable() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 0.75, 1.0, false))
+                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 0.75, 1.0, false, false))
                 .withMessageContaining("beta 1.0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 1.0, 1.2, false))
+                .isThrownBy(() -> new Bounds(1, 10, 1, 2, 3, 0.5, 1.0, 1.2, false, false))
                 .withMessageContaining("gamma 1.0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(0, 10, 1, 2, 3, 0.5, 0.75, 1.2, false))
+                .isThrownBy(() -> new Bounds(0, 10, 1, 2, 3, 0.5, 0.75, 1.2, false, false))
                 .withMessageContaining("batch 0 to 10");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Bounds(1, 10, 5, 2, 3, 0.5, 0.75, 1.2, false))
+                .isThrownBy(() -> new Bounds(1, 10, 5, 2, 3, 0.5, 0.75, 1.2, false, false))
                 .withMessageContaining("5 to 2 ns");
     }
 

@@ -1,0 +1,159 @@
+package io.weir.transport.client;
+
+import io.weir.config.Endpoint;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.Selector;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Keeps one connection to one of several brokers: when it breaks, the next broker is tried, after a pause that doubles with every failure
+ * in a row and is drawn from its upper half, so that clients do not come back all at once.
+ */
+final class Dialer implements BrokerConnection.Owner {
+    private final ClientLoop loop;
+    private final ClientSettings settings;
+    private final Executor resolver;
+    private final List<Endpoint> endpoints;
+    private final boolean homes;
+    private final Duration messageTimeout;
+    private final BrokerConnection.Owner owner;
+    private BrokerConnection connection;
+    private boolean dialling;
+    private boolean ended;
+    private int next;
+    private int failures;
+    private long dialAtNs;
+    private String lastFailure = "no broker was reached yet";
+
+    Dialer(
+            ClientLoop loop,
+            ClientSettings settings,
+            Executor resolver,
+            List<Endpoint> endpoints,
+            int first,
+            boolean homes,
+            Duration messageTimeout,
+            BrokerConnection.Owner owner) {
+        this.loop = loop;
+        this.settings = settings;
+        this.resolver = resolver;
+        this.endpoints = endpoints;
+        this.homes = homes;
+        this.messageTimeout = messageTimeout;
+        this.owner = owner;
+        next = first;
+        dialAtNs = System.nanoTime();
+    }
+
+    /** The open connection, or null. */
+    BrokerConnection connection() {
+        return connection != null && connection.open() ? connection : null;
+    }
+
+    /** Whether the last attempt failed, or the connection broke. */
+    boolean failing() {
+        return failures > 0;
+    }
+
+    String lastFailure() {
+        return lastFailure;
+    }
+
+    /** Dials if it is time; answers in how many nanoseconds it will be. */
+    long work(long nowNs) {
+        if (ended || dialling || connection != null) {
+            return ClientLoop.NEVER_NS;
+        }
+        if (nowNs - dialAtNs < 0) {
+            return dialAtNs - nowNs;
+        }
+        dialling = true;
+        Endpoint endpoint = endpoints.get(next);
+        // Names are looked up elsewhere: that may take long, and everything else goes on here.
+        resolver.execute(() -> {
+            InetSocketAddress address = new InetSocketAddress(endpoint.host(), endpoint.port());
+            loop.execute(() -> dial(endpoint, address));
+        });
+        return ClientLoop.NEVER_NS;
+    }
+
+    private void dial(Endpoint endpoint, InetSocketAddress address) {
+        dialling = false;
+        if (ended) {
+            return;
+        }
+        long nowNs = System.nanoTime();
+        if (address.isUnresolved()) {
+            failed("there is no host " + endpoint.host(), nowNs);
+            return;
+        }
+        try {
+            connection = loop.connect(this, address, nowNs);
+        } catch (IOException e) {
+            failed(endpoint + ": " + e.getMessage(), nowNs);
+        }
+    }
+
+    BrokerConnection connection(InetSocketAddress address, Selector selector, long nowNs) throws IOException {
+        return new BrokerConnection(
+                settings, endpoints.get(next), address, homes, messageTimeout, this, selector, nowNs);
+    }
+
+    private void failed(String reason, long nowNs) {
+        lastFailure = reason;
+        next = (next + 1) % endpoints.size();
+        long longestNs = settings.longestBackoff().toNanos();
+        long pauseNs = settings.shortestBackoff().toNanos();
+        for (int i = 0; i < failures && pauseNs < longestNs; i++) {
+            pauseNs *= 2;
+        }
+        pauseNs = Math.min(pauseNs, longestNs);
+        failures++;
+        dialAtNs = nowNs + pauseNs / 2 + ThreadLocalRandom.current().nextLong(pauseNs / 2 + 1);
+    }
+
+    void end(String reason, long nowNs) {
+        ended = true;
+        if (connection != null) {
+            connection.close(reason, nowNs);
+        }
+    }
+
+    @Override
+    public void opened(BrokerConnection from, long nowNs) {
+        failures = 0;
+        owner.opened(from, nowNs);
+    }
+
+    @Override
+    public void answered(BrokerConnection from, boolean ok, long nowNs) {
+        owner.answered(from, ok, nowNs);
+    }
+
+    @Override
+    public void failed(BrokerConnection from, String error, long nowNs) {
+        lastFailure = from.endpoint() + ": " + error;
+        owner.failed(from, error, nowNs);
+    }
+
+    @Override
+    public void delivered(BrokerConnection from, long timestampNs, int attempts, String id, byte[] body, long nowNs) {
+        owner.delivered(from, timestampNs, attempts, id, body, nowNs);
+    }
+
+    @Override
+    public void homeTold(BrokerConnection from, String topic, Endpoint home, long nowNs) {
+        owner.homeTold(from, topic, home, nowNs);
+    }
+
+    @Override
+    public void closed(BrokerConnection from, String reason, long nowNs) {
+        connection = null;
+        failed(from.endpoint() + ": " + reason, nowNs);
+        owner.closed(from, reason, nowNs);
+    }
+}

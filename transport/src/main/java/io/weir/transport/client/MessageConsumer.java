@@ -1,0 +1,347 @@
+package io.weir.transport.client;
+
+import io.weir.config.Endpoint;
+import io.weir.config.value.ChannelName;
+import io.weir.config.value.TopicName;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Consumes a channel. It holds no more messages than its credit, so every queue behind it is bounded by that. A lost connection is opened
+ * again, at the next broker; what was held on it goes to somebody else, or comes again.
+ *
+ * <p>When a handler throws, the consumer takes nothing for a while, then one message; when that is handled, all of its credit counts again,
+ * otherwise it waits twice as long.
+ */
+public final class MessageConsumer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MessageConsumer.class);
+    /** Deliveries of lost connections may wait for a handler beside those of the present one; so many times the credit, and it breaks too. */
+    private static final int MOST_CREDITS = 10;
+
+    private final ClientLoop loop;
+    private final ConsumerSettings settings;
+    private final Executor handlers;
+    private final DeliveryHandler handler;
+    private final String topic;
+    private final String channel;
+    private final ConcurrentLinkedQueue<Command> commands = new ConcurrentLinkedQueue<>();
+    private final Work work;
+    private final LongAdder received = new LongAdder();
+    private final LongAdder finished = new LongAdder();
+    private final LongAdder requeued = new LongAdder();
+    private final LongAdder failures = new LongAdder();
+    private final LongAdder tooLate = new LongAdder();
+    private final LongAdder lost = new LongAdder();
+    private final AtomicLong inFlight = new AtomicLong();
+    private final CompletableFuture<Void> quiet = new CompletableFuture<>();
+    private volatile boolean closing;
+    private volatile boolean ended;
+    private volatile boolean backingOff;
+    private volatile int connected;
+
+    /** What a delivery wants to say; its decision, or null for a touch. At most two a delivery wait here. */
+    private record Command(Delivery delivery, String line, Boolean success) {}
+
+    MessageConsumer(
+            ClientLoop loop,
+            ClientSettings client,
+            ConsumerSettings settings,
+            Executor resolver,
+            Executor handlers,
+            String topic,
+            String channel,
+            DeliveryHandler handler) {
+        this.loop = loop;
+        this.settings = settings;
+        this.handlers = handlers;
+        this.handler = handler;
+        this.topic = TopicName.of(topic).value();
+        this.channel = new ChannelName(channel).value();
+        work = new Work(client, resolver);
+        if (!loop.execute(() -> loop.add(work))) {
+            throw new IllegalStateException("the client is closed");
+        }
+    }
+
+    public String topic() {
+        return topic;
+    }
+
+    public String channel() {
+        return channel;
+    }
+
+    public ConsumerStats stats() {
+        return new ConsumerStats(
+                received.sum(),
+                finished.sum(),
+                requeued.sum(),
+                failures.sum(),
+                tooLate.sum(),
+                lost.sum(),
+                connected,
+                inFlight.get(),
+                backingOff);
+    }
+
+    boolean ended() {
+        return ended;
+    }
+
+    void command(Delivery delivery, String line, Boolean success) {
+        commands.add(new Command(delivery, line, success));
+        loop.wake();
+    }
+
+    private void handle(Delivery delivery) {
+        if (!delivery.connection().open()) {
+            // Its connection was lost: it is somebody else's by now, or comes again.
+            delivery.requeue(settings.requeueDelay());
+            return;
+        }
+        try {
+            handler.handle(delivery);
+            if (settings.acknowledge()) {
+                delivery.finish();
+            }
+        } catch (Exception e) {
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            LOG.debug("Handler of {} on {} failed", channel, topic, e);
+            failures.increment();
+            delivery.requeue(settings.requeueDelay());
+            loop.execute(() -> work.backOff(System.nanoTime()));
+        }
+    }
+
+    /** Takes no more messages, waits a while for those that it holds, and leaves. Not to be called by a handler. */
+    @Override
+    public void close() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        if (!loop.execute(() -> work.leave())) {
+            return;
+        }
+        if (!loop.isCurrentThread()) {
+            quiet.completeOnTimeout(null, settings.closeWithin().toMillis(), TimeUnit.MILLISECONDS)
+                    .join();
+        }
+        boolean goesOn = loop.execute(() -> {
+            work.end(System.nanoTime());
+            done.complete(null);
+        });
+        if (goesOn && !loop.isCurrentThread()) {
+            done.completeOnTimeout(null, 1, TimeUnit.SECONDS).join();
+        }
+    }
+
+    /** The consumer's part on the loop. */
+    private final class Work implements ClientLoop.Worker, BrokerConnection.Owner {
+        private final List<Dialer> dialers = new ArrayList<>();
+        /** With the messages that are held on each. */
+        private final Map<BrokerConnection, AtomicInteger> subscribed = new HashMap<>();
+
+        private int failedInARow;
+        private long pausedUntilNs;
+        private boolean probing;
+
+        Work(ClientSettings client, Executor resolver) {
+            int connections = Math.min(settings.connections(), client.brokers().size());
+            for (int i = 0; i < connections; i++) {
+                dialers.add(new Dialer(
+                        loop, client, resolver, client.brokers(), i, false, settings.messageTimeout(), this));
+            }
+        }
+
+        @Override
+        public boolean hasMore() {
+            return !commands.isEmpty();
+        }
+
+        @Override
+        public boolean receive(long nowNs) {
+            Command command = commands.poll();
+            boolean any = command != null;
+            while (command != null) {
+                carryOut(command);
+                command = commands.poll();
+            }
+            return any;
+        }
+
+        private void carryOut(Command command) {
+            BrokerConnection connection = command.delivery.connection();
+            if (connection.open()) {
+                connection.command(command.line);
+            }
+            if (command.success == null) {
+                command.delivery.touched();
+                return;
+            }
+            AtomicInteger held = subscribed.get(connection);
+            if (held != null) {
+                held.decrementAndGet();
+            }
+            (command.success ? finished : requeued).increment();
+            if (inFlight.decrementAndGet() == 0 && closing) {
+                quiet.complete(null);
+            }
+            if (command.success && probing) {
+                probing = false;
+                failedInARow = 0;
+                backingOff = false;
+                tellReady();
+            }
+        }
+
+        private void backOff(long nowNs) {
+            // Those that were under way when the first failed say nothing new.
+            if (backingOff && !probing) {
+                return;
+            }
+            probing = false;
+            backingOff = true;
+            long pauseNs = settings.shortestBackoff().toNanos();
+            long longestNs = settings.longestBackoff().toNanos();
+            for (int i = 0; i < failedInARow && pauseNs < longestNs; i++) {
+                pauseNs *= 2;
+            }
+            failedInARow++;
+            pausedUntilNs = nowNs + Math.min(pauseNs, longestNs);
+            tellReady();
+        }
+
+        @Override
+        public long work(long nowNs) {
+            long waitNs = ClientLoop.NEVER_NS;
+            for (Dialer dialer : dialers) {
+                waitNs = Math.min(waitNs, dialer.work(nowNs));
+            }
+            if (backingOff && !probing) {
+                if (nowNs - pausedUntilNs < 0) {
+                    return Math.min(waitNs, pausedUntilNs - nowNs);
+                }
+                probing = true;
+                tellReady();
+            }
+            return waitNs;
+        }
+
+        private void tellReady() {
+            boolean first = true;
+            for (BrokerConnection connection : subscribed.keySet()) {
+                tellReady(connection, first);
+                first = false;
+            }
+        }
+
+        private void tellReady(BrokerConnection connection, boolean first) {
+            int credit = settings.maxInFlight() / dialers.size();
+            if (closing || backingOff) {
+                credit = probing && first && !closing ? 1 : 0;
+            }
+            connection.command("RDY " + Math.min(credit, connection.maxReady()) + "\n");
+        }
+
+        @Override
+        public void opened(BrokerConnection connection, long nowNs) {
+            connection.command("SUB " + topic + " " + channel + "\n");
+        }
+
+        @Override
+        public void answered(BrokerConnection connection, boolean ok, long nowNs) {
+            // The other answer that comes is CLOSE_WAIT.
+            if (ok && subscribed.putIfAbsent(connection, new AtomicInteger()) == null) {
+                connected = subscribed.size();
+                tellReady();
+            }
+        }
+
+        @Override
+        public void failed(BrokerConnection connection, String error, long nowNs) {
+            if (error.startsWith("E_FIN_FAILED") || error.startsWith("E_REQ_FAILED")) {
+                tooLate.increment();
+            } else if (!error.startsWith("E_TOUCH_FAILED")) {
+                LOG.warn("Broker {} says {} to the consumer of {} on {}", connection.endpoint(), error, channel, topic);
+                connection.close(error, nowNs);
+            }
+        }
+
+        @Override
+        public void delivered(
+                BrokerConnection connection, long timestampNs, int attempts, String id, byte[] body, long nowNs) {
+            AtomicInteger held = subscribed.get(connection);
+            if (held == null
+                    || held.incrementAndGet() > settings.maxInFlight()
+                    || inFlight.get() >= (long) MOST_CREDITS * settings.maxInFlight()) {
+                connection.close("more messages than there was credit or room for", nowNs);
+                return;
+            }
+            received.increment();
+            inFlight.incrementAndGet();
+            Delivery delivery = new Delivery(MessageConsumer.this, connection, id, attempts, timestampNs, body);
+            try {
+                handlers.execute(() -> handle(delivery));
+            } catch (RejectedExecutionException e) {
+                delivery.requeue(settings.requeueDelay());
+            }
+        }
+
+        @Override
+        public void homeTold(BrokerConnection connection, String at, Endpoint home, long nowNs) {
+            // Consumers get messages from all brokers wherever they are.
+        }
+
+        @Override
+        public void closed(BrokerConnection connection, String reason, long nowNs) {
+            if (subscribed.remove(connection) != null) {
+                connected = subscribed.size();
+                lost.increment();
+                if (probing) {
+                    tellReady();
+                }
+            }
+        }
+
+        @Override
+        public void keepHouse(long nowNs) {
+            // Time-outs of connections are the connections' own.
+        }
+
+        private void leave() {
+            closing = true;
+            for (BrokerConnection connection : subscribed.keySet()) {
+                connection.command("RDY 0\nCLS\n");
+            }
+            if (inFlight.get() == 0) {
+                quiet.complete(null);
+            }
+        }
+
+        @Override
+        public void end(long nowNs) {
+            closing = true;
+            ended = true;
+            // What was decided last goes out before the connection does.
+            receive(nowNs);
+            for (BrokerConnection connection : List.copyOf(subscribed.keySet())) {
+                connection.flush(nowNs);
+            }
+            dialers.forEach(dialer -> dialer.end("the consumer was closed", nowNs));
+            quiet.complete(null);
+            loop.remove(this);
+        }
+    }
+}

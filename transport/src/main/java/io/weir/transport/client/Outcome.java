@@ -1,0 +1,29 @@
+package io.weir.transport.client;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/** What became of a published message. */
+public sealed interface Outcome {
+    /** The broker has it: it has passed the topic's limit and is with the channels. */
+    record Accepted() implements Outcome {
+        static final Accepted INSTANCE = new Accepted();
+    }
+
+    /**
+     * The topic polices its limit, and this message was over it; it was not published.
+     *
+     * @param retryAfter when there will be tokens if nobody else takes them; empty if the broker has no supply of the topic now
+     */
+    record Refused(Optional<Duration> retryAfter) implements Outcome {}
+
+    /** It was not published, and why. */
+    record Failed(String reason) implements Outcome {}
+
+    /** It may have been published, or may not: it was on its way when the connection broke, or no answer came in time. */
+    record Unknown(String reason) implements Outcome {}
+
+    default boolean accepted() {
+        return this instanceof Accepted;
+    }
+}

@@ -1,0 +1,90 @@
+package io.weir.transport.client;
+
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * An application's access to a Weir cluster, or to anything that speaks NSQ V2. Its publishers and consumers share one thread for input and
+ * output and the handler threads of {@link ClientSettings#handlerThreads()}; another looks up host names while there is something to look
+ * up. Connections are opened when they are needed, and opened again when they break.
+ */
+public final class WeirClient implements AutoCloseable {
+    private static final AtomicInteger NUMBER = new AtomicInteger();
+    private static final int RESOLVER_IDLE_SECONDS = 5;
+
+    private final ClientSettings settings;
+    private final ClientLoop loop;
+    private final ThreadPoolExecutor resolver;
+    private final ThreadPoolExecutor handlers;
+    private final CopyOnWriteArrayList<AutoTunedPublisher> publishers = new CopyOnWriteArrayList<>();
+    private final CopyOnWriteArrayList<MessageConsumer> consumers = new CopyOnWriteArrayList<>();
+
+    private WeirClient(ClientSettings settings) {
+        this.settings = settings;
+        String name = "weir-client-" + NUMBER.incrementAndGet();
+        loop = new ClientLoop(name);
+        // One task a connection that is being opened; those are few, and each is there once.
+        resolver = new ThreadPoolExecutor(
+                1, 1, RESOLVER_IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons(name + "-names"));
+        resolver.allowCoreThreadTimeOut(true);
+        // Holds no more than consumers let in: their credit, and what is left of connections that they lost.
+        handlers = new ThreadPoolExecutor(
+                settings.handlerThreads(),
+                settings.handlerThreads(),
+                RESOLVER_IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
+                daemons(name + "-handler"));
+        handlers.allowCoreThreadTimeOut(true);
+        loop.start();
+    }
+
+    private static ThreadFactory daemons(String name) {
+        return task -> {
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    public static WeirClient create(ClientSettings settings) {
+        return new WeirClient(settings);
+    }
+
+    public AutoTunedPublisher publisher() {
+        return publisher(PublisherSettings.defaults());
+    }
+
+    public AutoTunedPublisher publisher(PublisherSettings publishing) {
+        AutoTunedPublisher publisher = new AutoTunedPublisher(loop, settings, publishing, resolver);
+        publishers.removeIf(AutoTunedPublisher::ended);
+        publishers.add(publisher);
+        return publisher;
+    }
+
+    public MessageConsumer consume(String topic, String channel, DeliveryHandler handler) {
+        return consume(topic, channel, ConsumerSettings.defaults(), handler);
+    }
+
+    public MessageConsumer consume(String topic, String channel, ConsumerSettings consuming, DeliveryHandler handler) {
+        MessageConsumer consumer =
+                new MessageConsumer(loop, settings, consuming, resolver, handlers, topic, channel, handler);
+        consumers.removeIf(MessageConsumer::ended);
+        consumers.add(consumer);
+        return consumer;
+    }
+
+    /** Closes its consumers and publishers, as their settings say, and ends its threads. */
+    @Override
+    public void close() {
+        consumers.forEach(MessageConsumer::close);
+        publishers.forEach(AutoTunedPublisher::close);
+        loop.close();
+        handlers.shutdownNow();
+        resolver.shutdownNow();
+    }
+}

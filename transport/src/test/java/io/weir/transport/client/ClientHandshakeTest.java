@@ -1,0 +1,136 @@
+package io.weir.transport.client;
+
+import static io.weir.transport.client.AutoTunedPublisherTest.await;
+import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Until a connection can be used: TLS and the secret. */
+@Timeout(60)
+class ClientHandshakeTest {
+    private static final char[] PASSWORD = "only-in-this-test".toCharArray();
+
+    @TempDir
+    private static Path dir;
+
+    private static SSLContext context(String hostInCertificate) throws Exception {
+        Path file = dir.resolve(hostInCertificate + ".p12");
+        if (!Files.exists(file)) {
+            Process keytool = new ProcessBuilder(
+                            Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                    .toString(),
+                            "-genkeypair",
+                            "-keyalg",
+                            "EC",
+                            "-alias",
+                            "broker",
+                            "-dname",
+                            "CN=broker",
+                            "-ext",
+                            "san=" + hostInCertificate,
+                            "-storetype",
+                            "PKCS12",
+                            "-keystore",
+                            file.toString(),
+                            "-storepass",
+                            new String(PASSWORD))
+                    .redirectErrorStream(true)
+                    .start();
+            String said = new String(keytool.getInputStream().readAllBytes());
+            assertThat(keytool.waitFor()).as(said).isZero();
+        }
+        KeyStore store = KeyStore.getInstance("PKCS12");
+        try (InputStream in = Files.newInputStream(file)) {
+            store.load(in, PASSWORD);
+        }
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(store, PASSWORD);
+        KeyStore trusted = KeyStore.getInstance("PKCS12");
+        trusted.load(null, null);
+        trusted.setCertificateEntry("broker", store.getCertificate("broker"));
+        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trust.init(trusted);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+        return context;
+    }
+
+    /** Publishes until it is accepted, or fails for a reason that contains {@code reason}: how long the first attempt takes is not known. */
+    private static void awaitFailure(ClientSettings settings, String reason) {
+        try (WeirClient client = WeirClient.create(settings);
+                AutoTunedPublisher publisher =
+                        client.publisher(PublisherSettings.defaults().withAnswerWithin(Duration.ofMillis(100)))) {
+            await(reason, () -> {
+                Outcome outcome = publisher.publish("orders", new byte[] {1}).join();
+                assertThat(outcome).isInstanceOf(Outcome.Failed.class);
+                return ((Outcome.Failed) outcome).reason().contains(reason);
+            });
+        }
+    }
+
+    @Test
+    void shouldPublishOverTls() throws Exception {
+        SSLContext context = context("ip:127.0.0.1");
+        try (ScriptedBroker broker = new ScriptedBroker().offering(context);
+                WeirClient client = WeirClient.create(clientOf(broker).withTls(context));
+                AutoTunedPublisher publisher = client.publisher()) {
+            byte[] large = new byte[100_000];
+            List<CompletableFuture<Outcome>> futures = IntStream.range(0, 200)
+                    .mapToObj(i -> publisher.publish("orders", i % 10 == 0 ? large : new byte[100]))
+                    .toList();
+
+            assertThat(futures).allSatisfy(future -> assertThat(future.join()).isEqualTo(new Outcome.Accepted()));
+            assertThat(broker.published()).hasSize(200);
+        }
+    }
+
+    @Test
+    void shouldNotTrustACertificateOfAnotherHost() throws Exception {
+        SSLContext context = context("dns:elsewhere.example");
+        try (ScriptedBroker broker = new ScriptedBroker().offering(context)) {
+            awaitFailure(clientOf(broker).withTls(context), "No subject alternative names matching");
+            assertThat(broker.published()).isEmpty();
+        }
+    }
+
+    @Test
+    void shouldNotSpeakToABrokerWithoutTlsWhenItShould() throws Exception {
+        try (ScriptedBroker broker = new ScriptedBroker().asksForASecret()) {
+            awaitFailure(clientOf(broker).withTls(context("ip:127.0.0.1")).withSecret("hush"), "does not offer TLS");
+            assertThat(broker.secrets()).isEmpty();
+        }
+    }
+
+    @Test
+    void shouldSendTheSecretWhereOneIsWanted() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().asksForASecret();
+                WeirClient client = WeirClient.create(clientOf(broker).withSecret("hush"));
+                AutoTunedPublisher publisher = client.publisher()) {
+            assertThat(publisher.publish("orders", new byte[] {1}).join()).isEqualTo(new Outcome.Accepted());
+            assertThat(broker.secrets()).containsExactly("hush");
+            assertThat(clientOf(broker).withSecret("hush").toString()).doesNotContain("hush");
+        }
+    }
+
+    @Test
+    void shouldSayThatASecretIsWanted() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().asksForASecret()) {
+            awaitFailure(clientOf(broker), "wants a secret");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package io.weir.transport.client;
+
+import static io.weir.transport.client.AutoTunedPublisherTest.await;
+import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class MessageConsumerTest {
+    private static final String ONE = "0000000000000001";
+    private static final String TWO = "0000000000000002";
+    private static final ConsumerSettings DEFAULTS = ConsumerSettings.defaults();
+    private static final Duration SOON = Duration.ofMillis(20);
+
+    @Test
+    void shouldHandleAndFinishWithinItsCredit() throws IOException {
+        List<String> handled = new CopyOnWriteArrayList<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders",
+                        "audit",
+                        DEFAULTS.withMaxInFlight(25),
+                        delivery -> handled.add(
+                                delivery.attempts() + new String(delivery.body(), StandardCharsets.UTF_8)))) {
+            await("the credit", () -> broker.lines().contains("RDY 25"));
+            broker.deliver(ONE, 3, "hello");
+
+            await("the acknowledgement", () -> broker.lines().contains("FIN " + ONE));
+            assertThat(handled).containsExactly("3hello");
+            assertThat(broker.lines()).startsWith("SUB orders audit", "RDY 25");
+            await("it is counted", () -> consumer.stats().finished() == 1);
+            assertThat(consumer.stats().inFlight()).isZero();
+            assertThat(consumer.stats().connected()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void shouldRequeueAndBackOffWhileTheHandlerThrows() throws IOException {
+        AtomicInteger calls = new AtomicInteger();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.withBackoff(Duration.ofMillis(7), SOON, SOON), delivery -> {
+                            if (calls.incrementAndGet() == 1) {
+                                throw new IllegalStateException("on purpose");
+                            }
+                        })) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.deliver(ONE, 1, "bad");
+            await("one is tried", () -> broker.lines().contains("RDY 1"));
+            assertThat(broker.lines()).contains("REQ " + ONE + " 7").containsSubsequence("RDY 200", "RDY 0", "RDY 1");
+            assertThat(consumer.stats().backingOff()).isTrue();
+            broker.deliver(ONE, 2, "good");
+
+            await("all of the credit again", () -> broker.lines()
+                    .subList(broker.lines().indexOf("RDY 1"), broker.lines().size())
+                    .contains("RDY 200"));
+            assertThat(consumer.stats().handlerFailures()).isEqualTo(1);
+            assertThat(consumer.stats().backingOff()).isFalse();
+        }
+    }
+
+    @Test
+    void shouldLeaveTheDecisionToTheHandlerWhenToldSo() throws Exception {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer =
+                        client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.deliver(ONE, 1, "one");
+            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            broker.deliver(TWO, 1, "two");
+            Delivery two = held.poll(30, TimeUnit.SECONDS);
+            one.touch();
+            await("the touch", () -> broker.lines().contains("TOUCH " + ONE));
+            assertThat(consumer.stats().inFlight()).isEqualTo(2);
+            assertThat(one.finish()).isTrue();
+            assertThat(one.finish()).as("a second time").isFalse();
+            assertThat(one.requeue(SOON)).as("after it was finished").isFalse();
+            assertThat(two.requeue(Duration.ofMillis(1_500))).isTrue();
+
+            await("both decisions", () -> broker.lines().containsAll(List.of("FIN " + ONE, "REQ " + TWO + " 1500")));
+            assertThat(broker.lines().stream().filter(line -> line.startsWith("FIN")))
+                    .hasSize(1);
+        }
+    }
+
+    @Test
+    void shouldSubscribeAgainAtTheNextBrokerWhenOneIsGone() throws IOException {
+        List<String> handled = new CopyOnWriteArrayList<>();
+        try (ScriptedBroker first = new ScriptedBroker();
+                ScriptedBroker second = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(first, second));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> handled.add(delivery.id()))) {
+            await("the credit", () -> first.lines().contains("RDY 200"));
+            first.close();
+            await("the credit elsewhere", () -> second.lines().contains("RDY 200"));
+            second.deliver(TWO, 1, "x");
+
+            await("the acknowledgement", () -> second.lines().contains("FIN " + TWO));
+            assertThat(consumer.stats().connectionsLost()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void shouldShareItsCreditBetweenBrokers() throws IOException {
+        try (ScriptedBroker first = new ScriptedBroker();
+                ScriptedBroker second = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(first, second));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.withMaxInFlight(10).withConnections(2), delivery -> {})) {
+            await(
+                    "half the credit each",
+                    () -> first.lines().contains("RDY 5") && second.lines().contains("RDY 5"));
+            await("both are counted", () -> consumer.stats().connected() == 2);
+        }
+    }
+
+    @Test
+    void shouldCountAnAcknowledgementThatCameTooLate() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> {})) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.send(1, "E_FIN_FAILED FIN failed: message is not in flight here");
+
+            await("it is counted", () -> consumer.stats().tooLate() == 1);
+            assertThat(consumer.stats().connectionsLost()).isZero();
+        }
+    }
+
+    @Test
+    void shouldEndAConnectionThatSendsMoreThanItsCredit() throws IOException {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(1), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 1"));
+            broker.deliver(ONE, 1, "one");
+            await("the first is held", () -> !held.isEmpty());
+            broker.deliver(TWO, 1, "two");
+
+            await("the end", () -> consumer.stats().connectionsLost() == 1);
+            assertThat(consumer.stats().received()).isEqualTo(1);
+            held.remove().finish();
+        }
+    }
+
+    @Test
+    void shouldFinishWhatItHoldsBeforeItLeaves() throws Exception {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker))) {
+            MessageConsumer consumer = client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add);
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.deliver(ONE, 1, "one");
+            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            Thread closing = new Thread(consumer::close);
+            closing.start();
+            await("the leave", () -> broker.lines().contains("CLS"));
+            one.finish();
+            closing.join();
+
+            await("the acknowledgement", () -> broker.lines().containsAll(List.of("RDY 0", "CLS", "FIN " + ONE)));
+        }
+    }
+}

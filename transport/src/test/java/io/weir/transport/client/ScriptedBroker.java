@@ -1,0 +1,268 @@
+package io.weir.transport.client;
+
+import io.weir.config.Endpoint;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+
+/**
+ * A broker that does what a test says: it speaks NSQ V2, keeps what is published, and answers each publication with what {@link
+ * #answering} decides. A thread a connection.
+ */
+final class ScriptedBroker implements AutoCloseable {
+    static final String OK = "OK";
+    /** No answer, ever. */
+    static final String SILENCE = "";
+    /** The connection is closed in place of an answer. */
+    static final String HANG_UP = "hang up";
+
+    private final ServerSocket server;
+    private final List<Socket> connections = new CopyOnWriteArrayList<>();
+    private final List<String> published = new CopyOnWriteArrayList<>();
+    private final List<String> lines = new CopyOnWriteArrayList<>();
+    private final List<String> identities = new CopyOnWriteArrayList<>();
+    private final List<String> secrets = new CopyOnWriteArrayList<>();
+    private final List<Integer> batches = new CopyOnWriteArrayList<>();
+    private volatile Function<List<String>, String> answers = bodies -> OK;
+    private volatile SSLContext tls;
+    private volatile boolean authRequired;
+    private volatile Client last;
+
+    ScriptedBroker() throws IOException {
+        this(0);
+    }
+
+    ScriptedBroker(int port) throws IOException {
+        server = new ServerSocket();
+        server.setReuseAddress(true);
+        server.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), port));
+        thread(this::acceptAll);
+    }
+
+    private static void thread(Runnable task) {
+        Thread thread = new Thread(task, "scripted-broker");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    Endpoint endpoint() {
+        return new Endpoint("127.0.0.1", server.getLocalPort());
+    }
+
+    ScriptedBroker answering(Function<List<String>, String> decision) {
+        answers = decision;
+        return this;
+    }
+
+    ScriptedBroker offering(SSLContext context) {
+        tls = context;
+        return this;
+    }
+
+    ScriptedBroker asksForASecret() {
+        authRequired = true;
+        return this;
+    }
+
+    /** Bodies that were answered with OK, or not answered, in the order in which they came. */
+    List<String> published() {
+        return published;
+    }
+
+    List<Integer> batches() {
+        return batches;
+    }
+
+    List<String> lines() {
+        return lines;
+    }
+
+    List<String> identities() {
+        return identities;
+    }
+
+    List<String> secrets() {
+        return secrets;
+    }
+
+    int connections() {
+        return connections.size();
+    }
+
+    /** To the connection that came last. */
+    void send(int type, String content) throws IOException {
+        last.frame(type, content.getBytes(StandardCharsets.UTF_8));
+    }
+
+    void deliver(String id, int attempts, String body) throws IOException {
+        byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+        last.frame(
+                2,
+                ByteBuffer.allocate(26 + bytes.length)
+                        .putLong(42)
+                        .putShort((short) attempts)
+                        .put(id.getBytes(StandardCharsets.US_ASCII))
+                        .put(bytes)
+                        .array());
+    }
+
+    void hangUp() throws IOException {
+        for (Socket connection : connections) {
+            connection.close();
+        }
+    }
+
+    private void acceptAll() {
+        try {
+            while (true) {
+                Socket socket = server.accept();
+                connections.add(socket);
+                thread(() -> serve(socket));
+            }
+        } catch (IOException e) {
+            lines.add("closed");
+        }
+    }
+
+    private void serve(Socket socket) {
+        try (socket) {
+            new Client(socket).serve();
+        } catch (EOFException | SocketException e) {
+            lines.add("gone");
+        } catch (IOException e) {
+            lines.add("broken: " + e.getMessage());
+        }
+    }
+
+    private final class Client {
+        private Socket socket;
+        private DataInputStream in;
+        private OutputStream out;
+
+        Client(Socket socket) throws IOException {
+            use(socket);
+        }
+
+        private void use(Socket through) throws IOException {
+            socket = through;
+            in = new DataInputStream(new BufferedInputStream(through.getInputStream()));
+            out = through.getOutputStream();
+        }
+
+        synchronized void frame(int type, byte[] content) throws IOException {
+            out.write(ByteBuffer.allocate(8 + content.length)
+                    .putInt(4 + content.length)
+                    .putInt(type)
+                    .put(content)
+                    .array());
+            out.flush();
+        }
+
+        private void serve() throws IOException {
+            in.readNBytes(4);
+            while (true) {
+                String line = line();
+                String verb = line.split(" ")[0];
+                switch (verb) {
+                    case "IDENTIFY" -> identify();
+                    case "AUTH" -> {
+                        secrets.add(text(in.readInt()));
+                        frame(0, "{\"identity\":\"test\"}".getBytes(StandardCharsets.UTF_8));
+                    }
+                    case "PUB" -> {
+                        lines.add(line);
+                        answer(List.of(text(in.readInt())));
+                    }
+                    case "MPUB" -> {
+                        lines.add(line);
+                        in.readInt();
+                        int count = in.readInt();
+                        List<String> bodies = new ArrayList<>();
+                        for (int i = 0; i < count; i++) {
+                            bodies.add(text(in.readInt()));
+                        }
+                        answer(bodies);
+                    }
+                    case "SUB" -> {
+                        lines.add(line);
+                        last = this;
+                        frame(0, OK.getBytes(StandardCharsets.UTF_8));
+                    }
+                    case "CLS" -> {
+                        lines.add(line);
+                        frame(0, "CLOSE_WAIT".getBytes(StandardCharsets.UTF_8));
+                    }
+                    default -> lines.add(line);
+                }
+            }
+        }
+
+        private void identify() throws IOException {
+            identities.add(text(in.readInt()));
+            frame(
+                    0,
+                    ("{\"max_rdy_count\":2500,\"tls_v1\":" + (tls != null) + ",\"auth_required\":" + authRequired + "}")
+                            .getBytes(StandardCharsets.UTF_8));
+            if (tls != null) {
+                SSLSocket secured = (SSLSocket) tls.getSocketFactory().createSocket(socket, null, true);
+                secured.setUseClientMode(false);
+                secured.startHandshake();
+                use(secured);
+                frame(0, OK.getBytes(StandardCharsets.UTF_8));
+            }
+            last = this;
+        }
+
+        private void answer(List<String> bodies) throws IOException {
+            String answer = answers.apply(bodies);
+            if (answer.equals(HANG_UP)) {
+                socket.close();
+                throw new EOFException();
+            }
+            if (answer.startsWith("E_")) {
+                frame(1, answer.getBytes(StandardCharsets.UTF_8));
+                return;
+            }
+            batches.add(bodies.size());
+            published.addAll(bodies);
+            if (!answer.equals(SILENCE)) {
+                frame(0, answer.getBytes(StandardCharsets.UTF_8));
+            }
+        }
+
+        private String line() throws IOException {
+            StringBuilder line = new StringBuilder();
+            int next = in.readUnsignedByte();
+            while (next != '\n') {
+                line.append((char) next);
+                next = in.readUnsignedByte();
+            }
+            return line.toString();
+        }
+
+        private String text(int length) throws IOException {
+            return new String(in.readNBytes(length), StandardCharsets.UTF_8);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        server.close();
+        hangUp();
+    }
+}
