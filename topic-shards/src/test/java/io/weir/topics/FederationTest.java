@@ -485,7 +485,9 @@ class FederationTest {
             publisher.sendBody("PUB " + (i % 10 == 9 ? TOPIC : "dry"), "m" + i);
         }
         await("as many wait at the home as may be open", () -> b.isWaiting("dry", 58));
-        await("those of the other topic have passed", () -> b.broker.stats(TOPIC).published() == 6);
+        await(
+                "those of the other topic have passed",
+                () -> b.broker.stats(TOPIC).published() == 6);
         assertThat(a.stats().forwarded()).isEqualTo(64);
 
         b.broker.supply("dry", 1_000_000, 1_000_000);

@@ -190,7 +190,7 @@ final class NsqPeer implements AutoCloseable {
         boolean hasBody = verb.equals("IDENTIFY") || verb.equals("PUB") || verb.equals("MPUB");
         byte[] body = hasBody ? in.readNBytes(in.readInt()) : new byte[0];
         synchronized (this) {
-            if (!verb.equals("FIN") && !verb.endsWith("PUB")) {
+            if (!verb.equals("FIN") && !verb.equals("PUB")) {
                 lines.add(line);
             }
             switch (verb) {
