@@ -1,5 +1,6 @@
 package io.weir.cluster.chaos;
 
+import io.weir.cluster.chaos.report.ReportPage;
 import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryException;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code weir chaos check}: whether a recorded history keeps every invariant. */
@@ -39,11 +41,15 @@ import picocli.CommandLine.Parameters;
             "",
             "Examples:",
             "  weir chaos check history.jsonl",
-            "  weir chaos check history.jsonl -o json"
+            "  weir chaos check history.jsonl -o json",
+            "  weir chaos check history.jsonl --html report.html"
         })
 final class CheckCommand implements Callable<Integer> {
     @Parameters(paramLabel = "HISTORY.jsonl", description = "The history.")
     private Path file;
+
+    @Option(names = "--html", paramLabel = "FILE", description = "Also write the report, one page for a browser.")
+    private Path html;
 
     @Mixin
     private Output output;
@@ -52,6 +58,9 @@ final class CheckCommand implements Callable<Integer> {
     public Integer call() {
         History history = read();
         HistoryCheck check = HistoryCheck.of(history);
+        if (html != null) {
+            report(history, check);
+        }
         if (output.json()) {
             output.printJson(json(history, check));
         } else {
@@ -80,6 +89,14 @@ final class CheckCommand implements Callable<Integer> {
         } catch (IOException e) {
             throw CliException.unavailable(
                     Files.isDirectory(file) ? file + " is a directory" : file + " can't be read: " + e.getMessage());
+        }
+    }
+
+    private void report(History history, HistoryCheck check) {
+        try {
+            ReportPage.write(history, check, html);
+        } catch (IOException e) {
+            throw CliException.unavailable("the report " + html + " can't be written: " + e.getMessage());
         }
     }
 

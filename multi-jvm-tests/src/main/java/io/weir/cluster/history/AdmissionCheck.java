@@ -105,7 +105,7 @@ public final class AdmissionCheck {
         if (ns < 10_000) {
             return ns + " ns";
         }
-        return ns < 10_000_000
+        return ns < 1_000_000
                 ? String.format(Locale.ROOT, "%.3f µs", ns / 1e3)
                 : ns < 10 * NANOS
                         ? String.format(Locale.ROOT, "%.3f ms", ns / 1e6)

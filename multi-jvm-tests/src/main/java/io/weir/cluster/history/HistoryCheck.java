@@ -188,7 +188,7 @@ public final class HistoryCheck {
         Optional<Long> quietNs = quietSinceNs();
         long readNs = history.rowsReadNs().orElseThrow();
         if (left.isEmpty()) {
-            return Verdict.of(Invariant.C6, left, counted(stored.leases().size(), "life") + " of brokers in the store");
+            return Verdict.of(Invariant.C6, left, counted(stored.leases().size(), "lease") + " in the store");
         }
         if (quietNs.isEmpty()) {
             return Verdict.notChecked(

@@ -85,7 +85,7 @@ public final class LimitCourse {
     }
 
     /** The most that may hold at a moment; empty before there was any. */
-    Optional<Share> at(long ns) {
+    public Optional<Share> at(long ns) {
         Optional<Share> found = Optional.empty();
         for (Step step : envelope()) {
             if (step.atNs <= ns) {
