@@ -6,6 +6,7 @@ import io.weir.cluster.stage.Script.Order;
 import io.weir.config.Endpoint;
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -36,8 +37,7 @@ public final class Backstage {
     private Backstage() {}
 
     public static void main(String[] args) throws IOException {
-        PrintStream answers =
-                new PrintStream(new FileOutputStream(java.io.FileDescriptor.out), true, StandardCharsets.UTF_8);
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
         Backstage backstage = new Backstage();
         try (BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = orders.readLine(); line != null; line = orders.readLine()) {
@@ -88,7 +88,7 @@ public final class Backstage {
         Thread forwarding = new Thread(joint::run, "switch");
         // A stage without a switch is none.
         forwarding.setUncaughtExceptionHandler((thread, e) -> {
-            e.printStackTrace();
+            new PrintStream(new FileOutputStream(FileDescriptor.err), true).println("the switch failed: " + e);
             Runtime.getRuntime().halt(1);
         });
         forwarding.setDaemon(true);

@@ -50,6 +50,14 @@ record CpuGroup(Path directory, boolean versionOne) {
         }
     }
 
+    void delete() {
+        try {
+            Files.delete(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private static Path below(Path mount, String path) {
         Path own = mount.resolve(path.substring(1));
         return Files.isDirectory(own) ? own : mount;

@@ -22,6 +22,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -108,6 +110,7 @@ public final class Stage implements AutoCloseable {
         try {
             process = new ProcessBuilder(chain()).start();
         } catch (IOException e) {
+            cpuGroup.ifPresent(CpuGroup::delete);
             throw new UncheckedIOException(e);
         }
         orders = process.outputWriter(StandardCharsets.UTF_8);
@@ -209,14 +212,14 @@ public final class Stage implements AutoCloseable {
         return all;
     }
 
-    private void listen(InputStream in, String name, java.util.function.Consumer<String> heard) {
+    private void listen(InputStream in, String name, Consumer<String> heard) {
         Thread thread = new Thread(
                 () -> {
                     try (BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
                         lines.lines().forEach(heard);
                     } catch (IOException | UncheckedIOException e) {
-                        // The process has ended, and who waits for an answer is told below.
-                        complaints.append("");
+                        // It was closed here; whoever waits for an answer is told below.
+                        return;
                     } finally {
                         answers.add(Optional.empty());
                     }
@@ -261,6 +264,11 @@ public final class Stage implements AutoCloseable {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted", e);
         }
+    }
+
+    /** Whether it still stands; it ends when its backstage fails, and everything on it with it. */
+    public boolean isAlive() {
+        return process.isAlive();
     }
 
     public List<String> hosts() {
@@ -436,7 +444,7 @@ public final class Stage implements AutoCloseable {
         }
     }
 
-    static void await(String what, Duration within, java.util.function.BooleanSupplier condition) {
+    static void await(String what, Duration within, BooleanSupplier condition) {
         long deadlineNs = System.nanoTime() + within.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadlineNs > 0) {

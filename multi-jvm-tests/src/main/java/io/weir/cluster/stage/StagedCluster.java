@@ -111,7 +111,6 @@ public final class StagedCluster implements AutoCloseable {
     private final int founders;
     private final Set<String> ids;
     private final Map<String, String> environment;
-    private final int diskMib;
     private final PostgresUrl postgres;
     private final Map<String, StagedProcess> brokers = new LinkedHashMap<>();
     private final Map<String, StagedProcess> drivers = new LinkedHashMap<>();
@@ -126,7 +125,6 @@ public final class StagedCluster implements AutoCloseable {
         founders = plan.brokers.size();
         ids = new LinkedHashSet<>(plan.brokers);
         environment = plan.environment;
-        diskMib = plan.diskMib;
         postgres = plan.storeUrl.map(PostgresUrl::parse).orElse(null);
         // Names a host that the stage lacks.
         ids.forEach(stage::address);
@@ -144,7 +142,7 @@ public final class StagedCluster implements AutoCloseable {
                     "-t",
                     "tmpfs",
                     "-o",
-                    "size=" + diskMib + "m,mode=0700",
+                    "size=" + plan.diskMib + "m,mode=0700",
                     "tmpfs",
                     storeDirectory().toString()));
         }
@@ -506,6 +504,9 @@ public final class StagedCluster implements AutoCloseable {
 
     @Override
     public void close() {
+        if (!stage.isAlive()) {
+            return;
+        }
         publishers.forEach(StagedProcess::kill);
         stage.network().heal();
         List<StagedProcess> ending =

@@ -10,6 +10,7 @@ import java.util.function.Function;
 /** A process on a host of a stage. It ends with the stage at the latest. */
 public final class StagedProcess {
     private static final long POLL_MS = 20;
+    private static final Duration GONE_WITHIN = Duration.ofSeconds(10);
 
     private final String name;
     private final long number;
@@ -43,7 +44,9 @@ public final class StagedProcess {
     /** SIGKILL, and waits until it is gone; nothing if it has ended. */
     public void kill() {
         signal("KILL");
-        awaitExit(Duration.ofSeconds(10));
+        if (!awaitExit(GONE_WITHIN)) {
+            throw new IllegalStateException(this + " was killed and is still there");
+        }
     }
 
     /** SIGSTOP: it stands still, with all its threads, sockets and clocks read late. */

@@ -1,5 +1,7 @@
 package io.weir.cluster.stage;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -38,7 +40,7 @@ final class DoomedTool {
     }
 
     private static void say(String line) throws IOException {
-        OutputStream out = System.out;
+        OutputStream out = new FileOutputStream(FileDescriptor.out);
         out.write((line + "\n").getBytes(StandardCharsets.UTF_8));
         out.flush();
     }

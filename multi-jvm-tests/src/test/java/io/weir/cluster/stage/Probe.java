@@ -1,6 +1,8 @@
 package io.weir.cluster.stage;
 
 import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -129,7 +131,7 @@ final class Probe implements AutoCloseable {
         start(() -> receive(socket, received));
         ServerSocket server = new ServerSocket(TCP);
         start(() -> serve(server));
-        OutputStream out = System.out;
+        OutputStream out = new FileOutputStream(FileDescriptor.out);
         say(out, "ready");
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = orders.readLine(); line != null; line = orders.readLine()) {
