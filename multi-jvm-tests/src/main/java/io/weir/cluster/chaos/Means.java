@@ -1,0 +1,28 @@
+package io.weir.cluster.chaos;
+
+/** What a fault needs of the machine; what is missing takes faults out of the catalogue, and the run says so. */
+public enum Means {
+    /** Signals to processes: there everywhere. */
+    PROCESSES("processes"),
+    /** Every broker in a network of its own, joined by a switch. */
+    NETWORK("network namespaces"),
+    /** A disk of the store's own that can be filled. */
+    DISK("a small disk for the store"),
+    /** Control groups that bound a process's CPU time. */
+    QUOTA("a cgroup with a CPU quota"),
+    /** The jar with the failpoints, on the brokers' class path. */
+    FAILPOINTS("chaos-failpoints.jar"),
+    /** A library that fakes the wall clock of one process. */
+    FAKE_WALL_CLOCK("libfaketime");
+
+    private final String text;
+
+    Means(String text) {
+        this.text = text;
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}
