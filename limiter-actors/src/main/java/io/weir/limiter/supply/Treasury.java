@@ -192,7 +192,8 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
             SupplyCounters counters,
             LongSupplier clock,
             Random random,
-            Runnable fenced) {}
+            Runnable fenced,
+            Failpoints failpoints) {}
 
     private final Equipment with;
     private final Holder me;
@@ -234,7 +235,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         this.with = with;
         this.me = with.me;
         this.timers = timers;
-        this.journals = new Journals(context.getSystem());
+        this.journals = new Journals(context.getSystem(), with.failpoints);
         refs.put(me.broker(), context.getSelf());
         startLedger();
         timers.startTimerWithFixedDelay(new RoundDue(), with.settings.round());
@@ -278,7 +279,9 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
 
     private void startLedger() {
         ledger = getContext()
-                .spawn(SupplyLedger.create(me, with.gates, getContext().getSelf()), "ledger-" + ++ledgers);
+                .spawn(
+                        SupplyLedger.create(me, with.gates, getContext().getSelf(), with.failpoints),
+                        "ledger-" + ++ledgers);
         getContext().watch(ledger);
         if (buddy != null) {
             getContext().stop(buddy);
@@ -293,7 +296,8 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                                 me,
                                 ledger,
                                 with.counters,
-                                with.clock),
+                                with.clock,
+                                with.failpoints),
                         "buddy-" + ledgers);
         neighbours.values().forEach(getContext()::stop);
         neighbours.clear();
@@ -678,7 +682,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                 continue;
             }
             if (row.minter().isEmpty()) {
-                store("claim " + row.topic(), () -> with.store.claimMint(row.topic(), row.version(), row.minter(), me));
+                store("claim " + row.topic(), () -> claimMint(row));
             } else {
                 getContext()
                         .pipeToSelf(
@@ -686,8 +690,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                                         .thenAcceptAsync(
                                                 minter -> {
                                                     if (minter.closed() && !minter.minted(row.topic(), row.version())) {
-                                                        with.store.claimMint(
-                                                                row.topic(), row.version(), row.minter(), me);
+                                                        claimMint(row);
                                                     }
                                                 },
                                                 with.storeExecutor),
@@ -695,6 +698,14 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
             }
         }
         return this;
+    }
+
+    private boolean claimMint(LimitRow row) {
+        boolean claimed = with.store.claimMint(row.topic(), row.version(), row.minter(), me);
+        if (claimed) {
+            with.failpoints.reached(Failpoints.Step.AFTER_MINT_CLAIM);
+        }
+        return claimed;
     }
 
     // ---- rounds

@@ -12,6 +12,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.Failpoints;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.Journals;
 import io.weir.limiter.supply.SupplyCounters;
@@ -66,6 +67,10 @@ class SupplyActorTest {
         private final Thread writer;
 
         Stage(StoreKind kind, Path dir) throws Exception {
+            this(kind, dir, Failpoints.NONE);
+        }
+
+        Stage(StoreKind kind, Path dir, Failpoints failpoints) throws Exception {
             store = RunningStore.start(kind, dir);
             SettingsLoader loaded = store.settings("b1", dir);
             try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
@@ -96,7 +101,8 @@ class SupplyActorTest {
                             counters,
                             System::nanoTime,
                             new Random(1),
-                            () -> fenced.set(true))),
+                            () -> fenced.set(true),
+                            failpoints)),
                     "weir",
                     loaded.akka());
         }
