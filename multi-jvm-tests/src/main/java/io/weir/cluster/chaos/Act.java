@@ -1,5 +1,6 @@
 package io.weir.cluster.chaos;
 
+import io.weir.cluster.failpoints.CrashPoint;
 import io.weir.cluster.stage.Conditions;
 import io.weir.cluster.stage.Network;
 import java.util.Map;
@@ -72,6 +73,12 @@ public sealed interface Act {
 
     /** As much as there is. */
     record NoQuota(String broker) implements Act {}
+
+    /** The broker's process ends when its supply protocol comes to a step, as {@link CrashPoint} says. */
+    record Arm(String broker, CrashPoint point) implements Act {}
+
+    /** It does not, from now on. */
+    record Disarm(String broker) implements Act {}
 
     /** A broker's wall clock is so far from the true one, from now on; 0 sets it right. */
     record WallClock(String broker, long offsetSeconds) implements Act {}

@@ -63,18 +63,18 @@ final class Draw {
         return oneOf(scene.topics());
     }
 
-    String failpoint() {
-        return oneOf(scene.failpoints());
+    <T> T oneOf(List<T> all) {
+        return all.get(random.nextInt(all.size()));
+    }
+
+    long seed() {
+        return random.nextInt(Integer.MAX_VALUE);
     }
 
     /** Of a limit: up to four times, or down to a quarter. */
     double factor() {
         double up = between(5, 16) / 4.0;
         return coin() ? up : Math.round(100 / up) / 100.0;
-    }
-
-    private String oneOf(List<String> all) {
-        return all.get(random.nextInt(all.size()));
     }
 
     /** {@code b3 | b1 b2 store}; the spare is there seldom and would only distract. */

@@ -1,6 +1,9 @@
 package io.weir.cluster.chaos;
 
+import io.weir.cluster.failpoints.CrashPoint;
+import io.weir.cluster.failpoints.Sabotage;
 import io.weir.cluster.stage.Conditions;
+import io.weir.limiter.supply.Failpoints.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -45,7 +48,8 @@ public enum Fault {
             Family.DRIVER,
             Touches.BROKERS,
             "The media driver of a broker's host is killed and started again: links between brokers break and mend.",
-            Fault::driver),
+            Fault::driver,
+            Means.NETWORK),
     PARTITION_ONE(
             Family.PARTITION,
             Touches.NETWORK,
@@ -194,7 +198,8 @@ public enum Fault {
             Family.MEMBERSHIP,
             Touches.BROKERS,
             "A new broker joins with nothing, the ring brings it supply, and it leaves again.",
-            Fault::join),
+            Fault::join,
+            Means.NETWORK),
     LIMIT(
             Family.MEMBERSHIP,
             Touches.LIMITS,
@@ -210,6 +215,12 @@ public enum Fault {
             Touches.BROKERS,
             "A broker halts in the middle of a named step of the supply protocol, at the next one or at a later one.",
             Fault::failpoint,
+            Means.FAILPOINTS),
+    FAILPOINT_HEIR(
+            Family.FAILPOINT,
+            Touches.BROKERS,
+            "A broker is killed, and its heir halts half way through inheriting: somebody else ends what it began.",
+            Fault::failpointHeir,
             Means.FAILPOINTS);
 
     /** What can be asked for by one word. */
@@ -239,8 +250,23 @@ public enum Fault {
         LIMITS
     }
 
-    private static final String CLOCK_RATE_VARIABLE = "WEIR_FAILPOINT_CLOCK_RATE";
-    private static final String CRASH_VARIABLE = "WEIR_FAILPOINT_CRASH";
+    /** Those that every broker comes to within seconds while supply moves. */
+    private static final List<Step> FREQUENT = List.of(
+            Step.BEFORE_DEBIT,
+            Step.AFTER_DEBIT,
+            Step.BEFORE_CREDIT,
+            Step.AFTER_CREDIT,
+            Step.BEFORE_ACKNOWLEDGE,
+            Step.AFTER_RENEWAL);
+
+    private static final List<Step> INHERITING = List.of(
+            Step.AFTER_FENCE,
+            Step.BEFORE_CLOSE,
+            Step.AFTER_CLOSE,
+            Step.AFTER_CLAIM,
+            Step.BEFORE_INHERIT,
+            Step.AFTER_INHERIT,
+            Step.AFTER_DONE);
 
     private final Family family;
     private final Touches touches;
@@ -288,7 +314,6 @@ public enum Fault {
     public boolean possible(Scene scene) {
         return scene.means().containsAll(needs)
                 && scene.brokers().size() >= leastBrokers()
-                && (this != FAILPOINT || !scene.failpoints().isEmpty())
                 && (touches != Touches.LIMITS && this != LIMIT_IN_PARTITION
                         || !scene.topics().isEmpty());
     }
@@ -296,7 +321,7 @@ public enum Fault {
     /** So that who is left is still a majority, and halves are not empty. */
     int leastBrokers() {
         return switch (this) {
-            case KILL_BUDDY -> 5;
+            case KILL_BUDDY, FAILPOINT_HEIR -> 5;
             case PARTITION_RING -> 4;
             default -> 3;
         };
@@ -503,7 +528,7 @@ public enum Fault {
                 .befalls(broker)
                 .down(broker)
                 .then(0, new Act.Kill(broker))
-                .then(200, new Act.Start(broker, Map.of(CLOCK_RATE_VARIABLE, String.format(Locale.ROOT, "%.6f", rate))))
+                .then(200, new Act.Start(broker, Sabotage.NONE.withClockRate(rate).environment()))
                 .then(untilMs, new Act.Kill(broker))
                 .then(untilMs + 200, new Act.Start(broker))
                 .build();
@@ -614,29 +639,35 @@ public enum Fault {
                 .build();
     }
 
+    /** At the step's next occurrence or a later one; if it does not come, nothing happens. */
     private static Episode failpoint(Draw draw) {
         String broker = draw.broker();
-        String point = draw.failpoint();
-        double chance = draw.between(1, 4) / 4.0;
-        int untilMs = draw.between(16_000, 22_000);
-        return draw.episode(broker + " halts at " + point)
+        CrashPoint point = CrashPoint.sometimes(draw.oneOf(FREQUENT), draw.between(2, 10) / 10.0, draw.seed());
+        return draw.episode(broker + " halts at " + point.step().key())
                 .befalls(broker)
                 .down(broker)
-                .then(0, new Act.Kill(broker))
-                .then(
-                        200,
-                        new Act.Start(
-                                broker,
-                                Map.of(
-                                        CRASH_VARIABLE,
-                                        String.format(
-                                                Locale.ROOT,
-                                                "%s:p=%.2f:seed=%d",
-                                                point,
-                                                chance,
-                                                draw.between(1, 1_000_000)))))
-                .then(untilMs, new Act.Kill(broker))
-                .then(untilMs + draw.between(200, 8_000), new Act.Start(broker))
+                .then(0, new Act.Arm(broker, point))
+                .then(draw.between(9_000, 14_000), new Act.Disarm(broker))
+                .then(draw.between(14_500, 17_000), new Act.Start(broker))
+                .build();
+    }
+
+    private static Episode failpointHeir(Draw draw) {
+        List<String> ring = draw.scene().brokers();
+        int at = draw.between(0, ring.size() - 1);
+        String victim = ring.get(at);
+        String heir = ring.get((at + 1) % ring.size());
+        CrashPoint point = CrashPoint.nth(draw.oneOf(INHERITING), 1);
+        int backMs = draw.between(15_000, 18_000);
+        return draw.episode(victim + " killed, and its heir " + heir + " halts at "
+                        + point.step().key())
+                .befalls(victim, heir)
+                .down(victim, heir)
+                .then(0, new Act.Arm(heir, point))
+                .then(100, new Act.Kill(victim))
+                .then(backMs - 500, new Act.Disarm(heir))
+                .then(backMs, new Act.Start(heir))
+                .then(backMs + Schedule.BETWEEN_STARTS_MS, new Act.Start(victim))
                 .build();
     }
 }

@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.chaos.ClientPlan.Publishing;
+import io.weir.cluster.history.HistoryWriter.Outcome;
 import io.weir.config.Endpoint;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
@@ -10,7 +11,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -105,24 +105,22 @@ final class RecordingPublisher extends Thread {
 
     private void one(DataInputStream in, OutputStream out) throws IOException {
         long op = record.next();
-        String id = record.id(op);
-        record.invoke(op, plan.topic(), id, plan.broker());
+        record.publish(Outcome.invoke, op, plan.topic(), plan.broker(), null);
+        String answer;
         try {
-            out.write(command(id));
-            String answer = answer(in, out);
-            if (answer.equals("OK")) {
-                record.ok(op, plan.topic(), id, plan.broker());
-            } else if (answer.startsWith("E_PUB_FAILED") || answer.startsWith("E_BAD_TOPIC")) {
-                record.fail(op, plan.topic(), id, plan.broker(), answer);
-            } else {
-                record.info(op, plan.topic(), id, plan.broker(), answer);
-                throw new IOException(answer);
-            }
+            out.write(command(record.id(op)));
+            answer = answer(in, out);
         } catch (IOException e) {
-            if (!e.getMessage().startsWith("E_")) {
-                record.info(op, plan.topic(), id, plan.broker(), String.valueOf(e.getMessage()));
-            }
+            record.publish(Outcome.info, op, plan.topic(), plan.broker(), String.valueOf(e.getMessage()));
             throw e;
+        }
+        if (answer.equals("OK")) {
+            record.publish(Outcome.ok, op, plan.topic(), plan.broker(), null);
+        } else if (answer.startsWith("E_PUB_FAILED") || answer.startsWith("E_BAD_TOPIC")) {
+            record.publish(Outcome.fail, op, plan.topic(), plan.broker(), answer);
+        } else {
+            record.publish(Outcome.info, op, plan.topic(), plan.broker(), answer);
+            throw new IOException(answer);
         }
     }
 
@@ -154,10 +152,5 @@ final class RecordingPublisher extends Thread {
             }
             out.write("NOP\n".getBytes(StandardCharsets.US_ASCII));
         }
-    }
-
-    @Override
-    public String toString() {
-        return getName() + Arrays.asList(plan);
     }
 }

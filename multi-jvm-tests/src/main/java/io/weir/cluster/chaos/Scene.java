@@ -12,29 +12,21 @@ import java.util.Set;
  * @param store the host of the store
  * @param topics whose limits may change
  * @param means what can be done here
- * @param failpoints the steps of the supply protocol at which a broker can be made to halt
  */
-public record Scene(
-        List<String> brokers,
-        String spare,
-        String store,
-        List<String> topics,
-        Set<Means> means,
-        List<String> failpoints) {
+public record Scene(List<String> brokers, String spare, String store, List<String> topics, Set<Means> means) {
     public Scene {
         brokers = List.copyOf(brokers);
         topics = List.copyOf(topics);
         means = Set.copyOf(means);
-        failpoints = List.copyOf(failpoints);
     }
 
     /** So many brokers called b1, b2 and so on, and the next one as the spare. */
-    public static Scene of(int brokers, List<String> topics, Set<Means> means, List<String> failpoints) {
+    public static Scene of(int brokers, List<String> topics, Set<Means> means) {
         List<String> ids = new ArrayList<>();
         for (int i = 1; i <= brokers; i++) {
             ids.add("b" + i);
         }
-        return new Scene(ids, "b" + (brokers + 1), "store", topics, means, failpoints);
+        return new Scene(ids, "b" + (brokers + 1), "store", topics, means);
     }
 
     /** So many brokers may be dead, stopped or gone at a time: a majority stays, or nothing would be left to inherit. */

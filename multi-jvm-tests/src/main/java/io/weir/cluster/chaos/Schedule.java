@@ -76,8 +76,7 @@ public record Schedule(long seed, List<Episode> episodes) {
             Random random, Scene scene, List<Fault> possible, Episode first, long latestMs) {
         for (int i = 0; i < TRIES; i++) {
             Fault fault = possible.get(random.nextInt(possible.size()));
-            // That one chooses neighbours, whoever is spared.
-            if (fault.touches() == first.fault().touches() || fault == Fault.KILL_BUDDY) {
+            if (fault.touches() == first.fault().touches()) {
                 continue;
             }
             Episode second = fault.describe(new Draw(random, scene, fault, first.down()))
