@@ -41,6 +41,11 @@ public record Installation(Path home, List<Path> brokerJars) {
 
     /** What runs a process of this kind; for who must start it some other way than {@link #start} does. */
     public List<String> command(String kind, List<String> arguments) {
+        return command(kind, List.of(), arguments);
+    }
+
+    /** The same, with jars that are not part of the installation behind its own. */
+    public List<String> command(String kind, List<Path> extraClassPath, List<String> arguments) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
@@ -49,7 +54,10 @@ public record Installation(Path home, List<Path> brokerJars) {
         if (Files.isReadable(archive)) {
             command.add("-XX:SharedArchiveFile=" + archive);
         }
-        command.addAll(List.of("-cp", classPath(kind), MAIN));
+        String classPath = Stream.concat(
+                        Stream.of(classPath(kind)), extraClassPath.stream().map(Path::toString))
+                .collect(Collectors.joining(":"));
+        command.addAll(List.of("-cp", classPath, MAIN));
         command.addAll(arguments);
         return command;
     }
