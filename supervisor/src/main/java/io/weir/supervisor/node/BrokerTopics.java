@@ -138,7 +138,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
-        links = BrokerLinks.start(settings, loop::wakeUp);
+        links = BrokerLinks.start(settings, loop::wakeUp, clock);
     }
 
     private static ClientTerms terms(WeirSettings settings) {
