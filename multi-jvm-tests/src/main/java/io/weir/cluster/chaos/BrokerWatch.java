@@ -13,7 +13,7 @@ final class BrokerWatch implements AutoCloseable {
 
     private final Ground ground;
     private final HistoryWriter history;
-    private final Map<String, Boolean> up = new LinkedHashMap<>();
+    private final Map<String, Long> lives = new LinkedHashMap<>();
     private final Thread watching = new Thread(this::watch, "broker-watch");
 
     BrokerWatch(Ground ground, Scene scene, HistoryWriter history) {
@@ -21,7 +21,7 @@ final class BrokerWatch implements AutoCloseable {
         this.history = history;
         List<String> all = new ArrayList<>(scene.brokers());
         all.add(scene.spare());
-        all.forEach(broker -> up.put(broker, false));
+        all.forEach(broker -> lives.put(broker, 0L));
         watching.setDaemon(true);
         watching.start();
     }
@@ -29,7 +29,7 @@ final class BrokerWatch implements AutoCloseable {
     private void watch() {
         try {
             while (true) {
-                up.replaceAll(this::look);
+                lives.replaceAll(this::look);
                 TimeUnit.MILLISECONDS.sleep(LOOK_MS);
             }
         } catch (InterruptedException e) {
@@ -37,10 +37,15 @@ final class BrokerWatch implements AutoCloseable {
         }
     }
 
-    private boolean look(String broker, boolean before) {
-        boolean now = ground.isAlive(broker);
+    private long look(String broker, long before) {
+        long now = ground.process(broker);
         if (now != before) {
-            history.broker(System.nanoTime(), broker, now);
+            if (before != 0) {
+                history.broker(System.nanoTime(), broker, false);
+            }
+            if (now != 0) {
+                history.broker(System.nanoTime(), broker, true);
+            }
         }
         return now;
     }

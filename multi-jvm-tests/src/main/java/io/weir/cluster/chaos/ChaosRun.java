@@ -9,6 +9,7 @@ import io.weir.cluster.history.StoreRecorder;
 import io.weir.cluster.history.StoredSupply;
 import io.weir.cluster.history.SupplyAudit;
 import io.weir.cluster.history.Violation;
+import io.weir.cluster.stage.Stage;
 import io.weir.limiter.supply.AdmissionHistory;
 import io.weir.limiter.supply.AdmissionHistory.Admission;
 import io.weir.supervisor.local.Installation;
@@ -22,9 +23,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,7 +69,7 @@ public final class ChaosRun {
     private volatile boolean stopped;
 
     /** @param story is told what happens */
-    public ChaosRun(ChaosPlan plan, Installation installation, java.util.function.Consumer<String> story) {
+    public ChaosRun(ChaosPlan plan, Installation installation, Consumer<String> story) {
         this.plan = plan;
         this.installation = installation;
         this.story = line -> story.accept(
@@ -84,7 +87,7 @@ public final class ChaosRun {
         Map<String, Integer> begun = new TreeMap<>();
         Status messages;
         Path logs;
-        try (Ground ground = Grounds.build(plan, installation, story);
+        try (Ground ground = ground();
                 HistoryWriter history = new HistoryWriter(historyFile)) {
             logs = ground.directory();
             messages = play(ground, history, begun);
@@ -97,6 +100,16 @@ public final class ChaosRun {
         ReportPage.write(History.read(historyFile), check.verdicts(), report);
         return new ChaosOutcome(
                 plan.seed(), stopped, check.verdicts(), troubles, begun, counts(messages), historyFile, report, logs);
+    }
+
+    private Ground ground() {
+        if (plan.processFaultsOnly()) {
+            return new LocalGround(plan, installation, "brokers share the network of this machine, as asked for");
+        }
+        Optional<String> obstacle = Stage.obstacle();
+        return obstacle.isPresent()
+                ? new LocalGround(plan, installation, obstacle.get())
+                : new StagedGround(plan, installation);
     }
 
     private static Map<String, Long> counts(Status messages) {
@@ -133,7 +146,6 @@ public final class ChaosRun {
                 clients.quit();
             }
             troubles.addAll(nemesis.troubles());
-            troubles.addAll(watch.unexpected());
             return collect(ground, clients, store, history);
         }
     }

@@ -166,12 +166,14 @@ public enum Fault {
             Family.STORE,
             Touches.STORE,
             "The store is killed and started again: what it acknowledged is there, what it did not is unknown.",
-            Fault::storeKill),
+            Fault::storeKill,
+            Means.OWN_STORE),
     STORE_PAUSE(
             Family.STORE,
             Touches.STORE,
             "The store stands still: its answers come, but late.",
-            Fault::storePause),
+            Fault::storePause,
+            Means.OWN_STORE),
     STORE_SLOW(
             Family.STORE,
             Touches.NETWORK,

@@ -25,6 +25,9 @@ interface Ground extends AutoCloseable {
 
     boolean isAlive(String broker);
 
+    /** A number that no other life of the broker has had; 0 if it does not run. */
+    long process(String broker);
+
     /** Whether the broker answers and is a member; false also for one that is cut off from here. */
     boolean ready(String broker);
 

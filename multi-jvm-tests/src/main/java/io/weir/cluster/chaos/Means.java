@@ -6,6 +6,8 @@ public enum Means {
     PROCESSES("processes"),
     /** Every broker in a network of its own, joined by a switch. */
     NETWORK("network namespaces"),
+    /** A store of the run's own, which it may kill. */
+    OWN_STORE("a store of its own"),
     /** A disk of the store's own that can be filled. */
     DISK("a small disk for the store"),
     /** Control groups that bound a process's CPU time. */
