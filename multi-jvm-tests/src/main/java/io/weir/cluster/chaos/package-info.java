@@ -1,2 +1,2 @@
-/** Chaos on purpose: a catalogue of faults, a seeded schedule of them, clients that record what they saw, and the run that joins it all. */
+/** {@code weir chaos}: breaks a real cluster, records what happens, and says whether every promise was kept. */
 package io.weir.cluster.chaos;
