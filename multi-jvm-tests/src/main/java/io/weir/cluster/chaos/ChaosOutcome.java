@@ -1,5 +1,6 @@
 package io.weir.cluster.chaos;
 
+import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.Verdict;
 import java.nio.file.Path;
 import java.util.List;
@@ -8,7 +9,7 @@ import java.util.Map;
 /**
  * How a chaos run ended.
  *
- * @param verdicts one for each invariant
+ * @param check its verdicts, one for each invariant
  * @param troubles what the run itself could not do: it has shown less than it was asked to
  * @param faults those that were begun, by how often
  * @param messages what clients counted: invoked, ok, failed, unknown, delivered
@@ -16,7 +17,7 @@ import java.util.Map;
 public record ChaosOutcome(
         long seed,
         boolean interrupted,
-        List<Verdict> verdicts,
+        HistoryCheck check,
         List<String> troubles,
         Map<String, Integer> faults,
         Map<String, Long> messages,
@@ -25,10 +26,10 @@ public record ChaosOutcome(
         Path logs) {
     /** Every invariant was checked and held, and the run was what it was meant to be. */
     public boolean allHeld() {
-        return !verdicts.isEmpty() && verdicts.stream().allMatch(Verdict::held) && troubles.isEmpty() && !interrupted;
+        return check.verdicts().stream().allMatch(Verdict::held) && troubles.isEmpty() && !interrupted;
     }
 
     public List<Verdict> violated() {
-        return verdicts.stream().filter(Verdict::violated).toList();
+        return check.verdicts().stream().filter(Verdict::violated).toList();
     }
 }

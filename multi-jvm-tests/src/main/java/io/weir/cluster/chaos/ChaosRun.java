@@ -1,7 +1,6 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.chaos.ClientPlan.Status;
-import io.weir.cluster.chaos.report.ReportPage;
 import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
@@ -97,9 +96,8 @@ public final class ChaosRun {
         story.tell("check: " + Files.size(historyFile) / 1_000_000 + " MB of history");
         HistoryCheck check = HistoryCheck.of(History.read(historyFile));
         Path report = plan.directory().resolve("report.html");
-        ReportPage.write(History.read(historyFile), check.verdicts(), report);
         return new ChaosOutcome(
-                plan.seed(), stopped, check.verdicts(), troubles, begun, counts(messages), historyFile, report, logs);
+                plan.seed(), stopped, check, troubles, begun, counts(messages), historyFile, report, logs);
     }
 
     private Ground ground() {
