@@ -6,9 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Sees brokers' processes end and come, and records it: with a process go the messages that it held. */
 final class BrokerWatch implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerWatch.class);
     private static final long LOOK_MS = 50;
 
     private final Ground ground;
@@ -34,6 +37,8 @@ final class BrokerWatch implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } catch (IllegalStateException e) {
+            LOG.debug("The stage is gone: {}", e.getMessage());
         }
     }
 

@@ -14,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -88,9 +87,11 @@ public final class ChaosCommand implements CliCommand {
     @Option(
             names = "--floor",
             paramLabel = "PHI",
+            split = ",",
             defaultValue = "0",
-            description = "The part of every share that a broker keeps past its lease, 0 to 1 (default: ${DEFAULT-VALUE}).")
-    private double floor;
+            description = "The part of every share that a broker keeps past its lease, 0 to 1; several, and topics get them in turn"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private List<Double> floors;
 
     @Option(
             names = "--report",
@@ -158,17 +159,11 @@ public final class ChaosCommand implements CliCommand {
         Path directory = (report != null ? report : Path.of("weir-chaos-" + chosen)).toAbsolutePath();
         try {
             requireEmpty(directory);
-            return new ChaosPlan(
-                    brokers,
-                    chosen,
-                    duration,
-                    Fault.named(nemesis),
-                    floor,
-                    Optional.ofNullable(store),
-                    directory,
-                    processFaultsOnly,
-                    1,
-                    Set.of());
+            return ChaosPlan.of(brokers, chosen, duration, directory)
+                    .withFaults(Fault.named(nemesis))
+                    .withFloors(floors)
+                    .withStore(Optional.ofNullable(store))
+                    .withProcessFaultsOnly(processFaultsOnly);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e.getMessage());
         }
@@ -216,7 +211,8 @@ public final class ChaosCommand implements CliCommand {
         output.println("report:  " + outcome.report());
         output.println("history: " + outcome.history());
         output.println("again:   weir chaos --seed " + outcome.seed() + " --brokers " + brokers + " --duration "
-                + duration.toSeconds() + "s --floor " + floor + " --nemesis " + String.join(",", nemesis));
+                + duration.toSeconds() + "s --floor "
+                + floors.stream().map(Object::toString).collect(Collectors.joining(",")) + " --nemesis " + String.join(",", nemesis));
     }
 
     private static int exitCode(ChaosOutcome outcome) {

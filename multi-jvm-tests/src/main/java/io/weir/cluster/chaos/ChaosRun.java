@@ -5,7 +5,6 @@ import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
 import io.weir.cluster.history.StoreRecorder;
-import io.weir.cluster.history.StoredSupply;
 import io.weir.cluster.history.SupplyAudit;
 import io.weir.cluster.history.Violation;
 import io.weir.cluster.stage.Stage;
@@ -152,15 +151,14 @@ public final class ChaosRun {
         Map<String, Object> setup = new LinkedHashMap<>();
         setup.put("seed", plan.seed());
         setup.put("brokers", scene.brokers());
-        setup.put("floor", plan.floor());
+        setup.put("floor", plan.floors().get(0));
+        setup.put("floors", plan.floors());
         setup.put("topics", scene.topics());
         setup.put("saturated", scene.topics());
         setup.put("drift", DRIFT);
         setup.put("durationMs", plan.duration().toMillis());
         setup.put("faults", plan.faults().stream().map(Fault::toString).toList());
-        if (!plan.broken().isEmpty()) {
-            setup.put("broken", plan.broken().stream().map(rule -> rule.key()).toList());
-        }
+        setup.put("sabotage", plan.sabotage().environment());
         history.setup(System.nanoTime(), setup);
         ground.obstacles().forEach(story::tell);
         story.tell(String.format(
@@ -168,7 +166,7 @@ public final class ChaosRun {
                 "seed %d: %d brokers, floor %s, %d faults within %d s; logs in %s",
                 plan.seed(),
                 plan.brokers(),
-                plan.floor(),
+                plan.floors(),
                 schedule.episodes().size(),
                 plan.duration().toSeconds(),
                 ground.directory()));
@@ -184,7 +182,7 @@ public final class ChaosRun {
             throws IOException, InterruptedException {
         history.phase(System.nanoTime(), "warm");
         for (ChaosTopic topic : ChaosTopic.ALL) {
-            limits.create(topic, plan.floor(), TOPICS_WITHIN);
+            limits.create(topic, plan.floorOf(topic), TOPICS_WITHIN);
         }
         story.tell("the cluster is up, with " + ChaosTopic.ALL.size() + " topics; clients start");
         clients.start();
@@ -224,6 +222,11 @@ public final class ChaosRun {
         long healedNs = System.nanoTime();
         await("every broker is ready again", READY_WITHIN, () -> scene.brokers().stream().allMatch(ground::ready));
         awaitRest(store, SETTLED_WITHIN.minusNanos(System.nanoTime() - healedNs));
+        if (plan.brief()) {
+            clients.order(ClientPlan.Orders.HUSH);
+            await(DRAINED_WITHIN, clients::drained);
+            return;
+        }
         story.tell("more load than the limits let through, for " + SATURATED_FOR.toSeconds() + " s");
         clients.order(ClientPlan.Orders.SATURATE);
         await(SATURATED_FOR, () -> false);
@@ -261,10 +264,13 @@ public final class ChaosRun {
             throws IOException {
         long readNs = System.nanoTime();
         try {
-            StoredSupply stored = store.now();
-            history.store(readNs, stored);
+            history.store(readNs, store.now());
         } catch (SQLException e) {
-            troubles.add("the store did not answer at the end: " + e.getMessage());
+            // Ctrl-C ends the store too, and what was read of it until then is still a history.
+            store.last().ifPresent(last -> history.store(readNs, last));
+            if (!stopped) {
+                troubles.add("the store did not answer at the end: " + e.getMessage());
+            }
         }
         for (Admission admission : AdmissionHistory.read(ground.admissions())) {
             history.admitted(admission);

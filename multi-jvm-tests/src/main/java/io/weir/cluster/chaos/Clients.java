@@ -51,7 +51,7 @@ final class Clients {
             ClientPlan client = client(i);
             Path file = directory.resolve(client.name() + ".json");
             client.write(file);
-            Files.writeString(Path.of(client.orders()), Orders.TIDE.name());
+            Files.writeString(Path.of(client.orders()), (plan.flooded() ? Orders.SATURATE : Orders.TIDE).name());
             clients.add(client);
             ground.startClient(client.name(), scene.brokers().get(i), List.of("chaos", "client", file.toString()));
         }
@@ -74,9 +74,9 @@ final class Clients {
         List<Consuming> consuming = new ArrayList<>();
         for (ChaosTopic topic : ChaosTopic.ALL) {
             publishing.add(new Publishing(
-                    beside, ground.tcp(beside), topic.name(), BESIDE * topic.rate() / count, BESIDE_CONNECTIONS));
+                    beside, ground.tcp(beside), topic.name(), BESIDE * topic.pressure() / count, BESIDE_CONNECTIONS));
             publishing.add(
-                    new Publishing(elsewhere, ground.tcp(elsewhere), topic.name(), ELSEWHERE * topic.rate() / count, 1));
+                    new Publishing(elsewhere, ground.tcp(elsewhere), topic.name(), ELSEWHERE * topic.pressure() / count, 1));
             consuming.add(new Consuming(topic.name(), CHANNEL, consumeFrom));
         }
         String name = "c" + (number + 1);

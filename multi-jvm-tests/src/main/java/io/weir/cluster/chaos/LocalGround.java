@@ -49,11 +49,7 @@ final class LocalGround implements Ground {
         admissions = plan.directory().toAbsolutePath().resolve("admissions");
         cluster = new LocalCluster(this.installation, ClusterDirectory.create(directory), line -> {});
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
-        Sabotage sabotage = Sabotage.NONE.withClockRate(plan.clockRate());
-        for (var rule : plan.broken()) {
-            sabotage = sabotage.breaking(rule);
-        }
-        ofEveryBroker.putAll(sabotage.environment());
+        ofEveryBroker.putAll(plan.sabotage().environment());
         Runtime.getRuntime().addShutdownHook(lastCare);
     }
 

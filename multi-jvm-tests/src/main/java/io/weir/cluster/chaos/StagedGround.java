@@ -51,11 +51,7 @@ final class StagedGround implements Ground {
                 ? FAKE_TIME.stream().filter(Files::isReadable).findFirst()
                 : Optional.empty();
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
-        Sabotage sabotage = Sabotage.NONE.withClockRate(plan.clockRate());
-        for (var rule : plan.broken()) {
-            sabotage = sabotage.breaking(rule);
-        }
-        ofEveryBroker.putAll(sabotage.environment());
+        ofEveryBroker.putAll(plan.sabotage().environment());
         List<String> brokers = Scene.of(plan.brokers(), List.of(), Set.of()).brokers();
         List<String> hosts = new ArrayList<>(brokers);
         hosts.add(Scene.of(plan.brokers(), List.of(), Set.of()).spare());
