@@ -350,6 +350,10 @@ public final class Stage implements AutoCloseable {
         return Optional.ofNullable(cpuObstacle);
     }
 
+    Optional<Path> cpuGroupDirectory() {
+        return cpuGroup.map(CpuGroup::directory);
+    }
+
     /** Limits a process to so many hundredths of one core. */
     public void cpuQuota(StagedProcess limited, int percent) {
         CpuGroup group = cpuGroup.orElseThrow(() -> new IllegalStateException(cpuObstacle));
