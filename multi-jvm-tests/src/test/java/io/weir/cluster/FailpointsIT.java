@@ -14,8 +14,10 @@ import io.weir.cluster.history.Violation;
 import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.AdmissionHistory;
 import io.weir.limiter.supply.Failpoints.Step;
 import io.weir.supervisor.local.LocalClusterException;
+import io.weir.supervisor.node.TopicRequest;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -208,20 +210,53 @@ class FailpointsIT {
         assertThat(SupplyAudit.of(watch.stored())).as("its books are right").isEmpty();
     }
 
-    /** Its own clock says that all is well: only stamps of the true one tell. */
+    /** One broker alone, so that nothing but its clock makes a difference; its own stamps would say that all is well. */
     @Test
     @Order(5)
-    void shouldCatchAClockThatRunsFasterThanAssumed() {
-        cluster.kill("b3");
-        cluster.restart("b3", Sabotage.NONE.withClockRate(1.05));
-        String topic = "fast-clock";
-        create(topic, 3_000, 30, "static");
-        BROKERS.forEach(broker -> load.press(broker, topic, 3_000));
-        awaitShare(topic, "b3", 900);
+    void shouldCatchAFastClockThatRefillDoesNotAllowForAndNoneThatItDoes() {
+        Path directory = BuiltDistribution.directory("fast-clock");
+        Path history = directory.resolve("history");
+        Sabotage fast = Sabotage.NONE.withClockRate(1.0009);
+        try (BrokerCluster one = BrokerCluster.of(1)
+                .from(BuiltDistribution.installation())
+                .in(directory)
+                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString()))
+                .withSabotage(fast)
+                .start()) {
+            assertThat(excessAlone(one, history, "within-drift")).isEmpty();
+            one.kill("b1");
+            one.restart("b1", fast.breaking(BrokenRule.NO_DRIFT_DEFLATION));
+            assertThat(excessAlone(one, history, "not-deflated"))
+                    .get()
+                    .satisfies(found -> LOG.info("Caught: {}", found))
+                    .extracting(Violation::invariant)
+                    .isEqualTo("C1");
+        }
+    }
 
-        Violation found = awaitViolation(() -> admissions().hardBound(new TopicName(topic), course));
+    /** Uses a burst up and then all of the rate for a few seconds. */
+    private static Optional<Violation> excessAlone(BrokerCluster one, Path history, String topic) {
+        LimitCourse allowed = new LimitCourse(Limit.of(2_000, 1_000), System.nanoTime());
+        new TopicClient(one.http("b1"), Optional.empty())
+                .create(topic, TopicRequest.limit(2_000.0, 1_000.0, "static", 0.0));
+        try (Publishers pressing =
+                new Publishers(broker -> Endpoint.parse(one.line(broker).tcp()))) {
+            pressing.press("b1", topic, 4_000);
+            SupplyWatch.await(
+                    "the burst and four seconds of the rate are used",
+                    SOON,
+                    () -> read(history).of(new TopicName(topic)).size() > 9_000,
+                    () -> read(history).of(new TopicName(topic)).size());
+        }
+        return read(history).hardBound(new TopicName(topic), allowed);
+    }
 
-        assertThat(found.invariant()).isEqualTo("C1");
+    private static AdmissionCheck read(Path history) {
+        try {
+            return new AdmissionCheck(AdmissionHistory.read(history));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Test
