@@ -204,7 +204,7 @@ class FailpointsIT {
         }
 
         awaitViolation(() -> admissions().leases().stream().findFirst());
-        assertThat(admissions().heirs(watch.stored(), AdmissionCheck.nanoTimeAtEpoch()))
+        assertThat(admissions().heirs(watch.stored()))
                 .extracting(Violation::invariant)
                 .contains("C4");
         assertThat(SupplyAudit.of(watch.stored())).as("its books are right").isEmpty();

@@ -320,11 +320,25 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                 with.counters.violations.incrementAndGet();
                 getContext().getLog().error("{}'s ledger met what can't be", me, broken);
             } else {
-                getContext().getLog().warn("{}'s ledger does not know what became of a write and recovers", me);
+                getContext()
+                        .getLog()
+                        .warn("{}'s ledger does not know what became of a write and recovers: {}", me, why(ended));
             }
             timers.startSingleTimer(new StartLedger(), LEDGER_PAUSE);
         }
         return this;
+    }
+
+    /** Down to the first cause: what the store said. */
+    private static String why(Terminated ended) {
+        if (!(ended instanceof ChildFailed failed)) {
+            return "it stopped";
+        }
+        Throwable cause = failed.cause();
+        while (cause.getCause() != null && cause.getCause() != cause) {
+            cause = cause.getCause();
+        }
+        return cause.toString();
     }
 
     private Behavior<Command> onJournalClosed() {
