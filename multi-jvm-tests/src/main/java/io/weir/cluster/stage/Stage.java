@@ -200,7 +200,8 @@ public final class Stage implements AutoCloseable {
         List<String> all = new ArrayList<>(List.of(
                 "/bin/sh",
                 "-c",
-                "trap '' INT HUP TERM; group=$1; shift; \"$@\"; code=$?;"
+                // What is ignored stays ignored in every process on the stage, and brokers leave on TERM; what is caught does not.
+                "trap '' INT HUP; trap : TERM; group=$1; shift; \"$@\"; code=$?;"
                         + " if [ -n \"$group\" ]; then rmdir \"$group\"/*/ \"$group\" 2>/dev/null; fi; exit $code",
                 "weir-stage",
                 cpuGroup.map(group -> group.directory().toString()).orElse("")));
