@@ -182,7 +182,8 @@ public final class Stage implements AutoCloseable {
 
     /**
      * The processes between this one and the backstage: a shell that removes what the kernel does not, which waits for the one that makes the namespaces,
-     * which waits for the first process inside, which waits for the backstage and takes care of orphans. None heeds Ctrl-C.
+     * which waits for the first process inside, which waits for the backstage and takes care of orphans. None heeds Ctrl-C. What is ignored
+     * here is ignored by all that is started, so SIGTERM, which ends a broker in good order, is caught instead.
      */
     private List<String> chain() {
         List<String> java = new ArrayList<>(
@@ -200,7 +201,6 @@ public final class Stage implements AutoCloseable {
         List<String> all = new ArrayList<>(List.of(
                 "/bin/sh",
                 "-c",
-                // What is ignored stays ignored in every process on the stage, and brokers leave on TERM; what is caught does not.
                 "trap '' INT HUP; trap : TERM; group=$1; shift; \"$@\"; code=$?;"
                         + " if [ -n \"$group\" ]; then rmdir \"$group\"/*/ \"$group\" 2>/dev/null; fi; exit $code",
                 "weir-stage",
@@ -317,6 +317,16 @@ public final class Stage implements AutoCloseable {
     /** Runs a command on the stage, outside of every host's network, to its end; its output. */
     String run(List<String> command) {
         return ask(Order.of(Script.RUN).with(command)).text();
+    }
+
+    /** The files in shared memory that a process has mapped. */
+    public List<String> sharedMemoryOf(StagedProcess of) {
+        return run(List.of("cat", "/proc/" + of.number() + "/maps"))
+                .lines()
+                .filter(line -> line.contains(" /dev/shm/"))
+                .map(line -> line.substring(line.indexOf("/dev/shm/")))
+                .distinct()
+                .toList();
     }
 
     /** Writes a file on the stage until its disk is full. */

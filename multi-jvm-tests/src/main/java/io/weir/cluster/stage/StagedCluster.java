@@ -366,6 +366,15 @@ public final class StagedCluster implements AutoCloseable {
         stage.run(List.of("rm", "-f", ballast().toString()));
     }
 
+    public long storeDiskFreeBytes() {
+        checkStoreIsOurs();
+        String answer = stage.run(
+                        List.of("stat", "-f", "-c", "%a %S", storeDirectory().toString()))
+                .strip();
+        String[] blocksAndSize = answer.split(" ");
+        return Long.parseLong(blocksAndSize[0]) * Long.parseLong(blocksAndSize[1]);
+    }
+
     private Path ballast() {
         return storeDirectory().resolve("ballast");
     }
