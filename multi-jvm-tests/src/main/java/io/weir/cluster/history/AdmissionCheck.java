@@ -81,11 +81,11 @@ public final class AdmissionCheck {
         Admission last = all.get(found.to());
         String text = String.format(
                 Locale.ROOT,
-                "%s: %d message%s within %.3f ms, %s; from %d to %d, the last admitted by %s#%d, %s",
+                "%s: %d message%s within %s, %s; from %d to %d, the last admitted by %s#%d, %s",
                 whose,
                 found.tokens(),
                 found.tokens() == 1 ? "" : "s",
-                (last.stampNs() - first.stampNs()) / 1e6,
+                length(last.stampNs() - first.stampNs()),
                 why,
                 first.stampNs(),
                 last.stampNs(),
@@ -98,6 +98,18 @@ public final class AdmissionCheck {
                 invariant,
                 text,
                 Optional.of(new Violation.Window(last.topic(), first.stampNs(), last.stampNs(), found.tokens())));
+    }
+
+    /** A time in the unit that suits it. */
+    static String length(long ns) {
+        if (ns < 10_000) {
+            return ns + " ns";
+        }
+        return ns < 10_000_000
+                ? String.format(Locale.ROOT, "%.3f µs", ns / 1e3)
+                : ns < 10 * NANOS
+                        ? String.format(Locale.ROOT, "%.3f ms", ns / 1e6)
+                        : String.format(Locale.ROOT, "%.3f s", ns / 1e9);
     }
 
     private static String number(double value) {

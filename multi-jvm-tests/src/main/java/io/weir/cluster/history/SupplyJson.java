@@ -238,6 +238,7 @@ final class SupplyJson {
     }
 
     static Ledger.Snapshot snapshot(JsonNode line) throws IOException {
+        text(line, "bytes");
         return SupplyCodec.snapshot(field(line, "bytes").binaryValue());
     }
 

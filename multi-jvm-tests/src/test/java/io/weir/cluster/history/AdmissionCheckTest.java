@@ -60,7 +60,7 @@ class AdmissionCheckTest {
 
         assertThat(new AdmissionCheck(history).hardBound(TOPIC, course(100, 1))).hasValueSatisfying(violation -> {
             assertThat(violation.invariant()).isEqualTo("C1");
-            assertThat(violation.text()).contains("2 messages within 5.000 ms", "b2#1");
+            assertThat(violation.text()).contains("2 messages within 5000.000 µs", "b2#1");
         });
     }
 
