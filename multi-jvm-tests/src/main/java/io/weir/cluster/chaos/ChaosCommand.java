@@ -107,6 +107,12 @@ public final class ChaosCommand implements CliCommand {
     private String store;
 
     @Option(
+            names = "--brief",
+            description = "End when the cluster has mended, without the load that shows that limits are used: one invariant fewer, and"
+                    + " a minute less.")
+    private boolean brief;
+
+    @Option(
             names = "--process-faults-only",
             description = "Brokers on loopback, as 'weir up' starts them: no network is made or cut.")
     private boolean processFaultsOnly;
@@ -159,11 +165,12 @@ public final class ChaosCommand implements CliCommand {
         Path directory = (report != null ? report : Path.of("weir-chaos-" + chosen)).toAbsolutePath();
         try {
             requireEmpty(directory);
-            return ChaosPlan.of(brokers, chosen, duration, directory)
+            ChaosPlan plan = ChaosPlan.of(brokers, chosen, duration, directory)
                     .withFaults(Fault.named(nemesis))
                     .withFloors(floors)
                     .withStore(Optional.ofNullable(store))
                     .withProcessFaultsOnly(processFaultsOnly);
+            return brief ? plan.endingBriefly() : plan;
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e.getMessage());
         }

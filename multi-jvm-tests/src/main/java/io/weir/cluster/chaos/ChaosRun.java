@@ -134,13 +134,19 @@ public final class ChaosRun {
             LimitBook limits = new LimitBook(ground, scene.brokers(), store, history);
             Nemesis nemesis = new Nemesis(scene, ground, limits, history, story);
             try {
-                if (!stopped) {
-                    warm(scene, limits, clients, history);
-                }
+                warm(scene, limits, clients, history);
                 chaos(schedule, nemesis, history, begun);
                 afterwards(ground, scene, nemesis, clients, store, history);
+            } catch (IllegalStateException e) {
+                // Ctrl-C takes the stage away, and whoever asks it for something is told so.
+                if (!stopped) {
+                    throw e;
+                }
             } finally {
                 clients.quit();
+            }
+            if (stopped) {
+                story.tell("interrupted: what was recorded so far is checked");
             }
             troubles.addAll(nemesis.troubles());
             return collect(ground, clients, store, history);
@@ -180,6 +186,9 @@ public final class ChaosRun {
 
     private void warm(Scene scene, LimitBook limits, Clients clients, HistoryWriter history)
             throws IOException, InterruptedException {
+        if (stopped) {
+            return;
+        }
         history.phase(System.nanoTime(), "warm");
         for (ChaosTopic topic : ChaosTopic.ALL) {
             limits.create(topic, plan.floorOf(topic), TOPICS_WITHIN);
@@ -213,7 +222,6 @@ public final class ChaosRun {
             Ground ground, Scene scene, Nemesis nemesis, Clients clients, StoreRecorder store, HistoryWriter history)
             throws IOException, InterruptedException {
         if (stopped) {
-            story.tell("interrupted: what was recorded so far is checked");
             return;
         }
         nemesis.heal();

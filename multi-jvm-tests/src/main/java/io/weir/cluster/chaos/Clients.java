@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The client processes of a run, one beside each broker. Each publishes to its own broker, so that an isolated one goes on being
@@ -20,6 +22,7 @@ import java.util.stream.Stream;
  */
 final class Clients {
     static final String CHANNEL = "audit";
+    private static final Logger LOG = LoggerFactory.getLogger(Clients.class);
     private static final ObjectMapper JSON = new ObjectMapper();
     /** All clients together offer so many times a limit at a middling tide; in pairs of connections, so that one always waits. */
     private static final double BESIDE = 1.2;
@@ -130,9 +133,14 @@ final class Clients {
     void quit() throws IOException, InterruptedException {
         order(Orders.QUIT);
         long deadlineNs = System.nanoTime() + QUIT_WITHIN_NS;
-        while (clients.stream().anyMatch(client -> ground.clientAlive(client.name()))
-                && System.nanoTime() - deadlineNs < 0) {
-            TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+        try {
+            while (clients.stream().anyMatch(client -> ground.clientAlive(client.name()))
+                    && System.nanoTime() - deadlineNs < 0) {
+                TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+            }
+        } catch (IllegalStateException e) {
+            // The stage is gone, and they with it; what they have written is there.
+            LOG.debug("Clients: {}", e.getMessage());
         }
     }
 

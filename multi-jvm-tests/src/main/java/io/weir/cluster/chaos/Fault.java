@@ -150,7 +150,7 @@ public enum Fault {
             Touches.BROKERS,
             "A broker's wall clock jumps by hours and back; nothing may depend on it.",
             Fault::wallClock,
-            Means.FAKE_WALL_CLOCK),
+            Means.FAILPOINTS),
     CLOCK_RATE(
             Family.CLOCK,
             Touches.BROKERS,

@@ -13,9 +13,7 @@ public enum Means {
     /** Control groups that bound a process's CPU time. */
     QUOTA("a cgroup with a CPU quota"),
     /** The jar with the failpoints, on the brokers' class path. */
-    FAILPOINTS("chaos-failpoints.jar"),
-    /** A library that fakes the wall clock of one process. */
-    FAKE_WALL_CLOCK("libfaketime");
+    FAILPOINTS("chaos-failpoints.jar");
 
     private final String text;
 

@@ -118,10 +118,8 @@ final class Nemesis {
             if (scene.means().contains(Means.QUOTA)) {
                 undo.add(new Act.NoQuota(broker));
             }
-            if (scene.means().contains(Means.FAKE_WALL_CLOCK)) {
-                undo.add(new Act.WallClock(broker, 0));
-            }
             if (scene.means().contains(Means.FAILPOINTS)) {
+                undo.add(new Act.WallClock(broker, 0));
                 undo.add(new Act.Disarm(broker));
             }
             if (scene.means().contains(Means.NETWORK)) {

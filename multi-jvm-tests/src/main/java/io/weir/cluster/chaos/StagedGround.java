@@ -19,16 +19,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** Every broker and the store on a host of their own, joined by a switch: all faults are possible, as far as the machine lets them. */
 final class StagedGround implements Ground {
-    private static final List<Path> FAKE_TIME = List.of(
-            Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"),
-            Path.of("/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1"),
-            Path.of("/usr/lib64/faketime/libfaketimeMT.so.1"),
-            Path.of("/usr/lib/faketime/libfaketimeMT.so.1"));
     private static final int DISK_MIB = 256;
     private static final Duration LEFT_WITHIN = Duration.ofSeconds(25);
 
@@ -38,7 +34,8 @@ final class StagedGround implements Ground {
     private final Installation installation;
     private final Stage stage;
     private final StagedCluster cluster;
-    private final Optional<Path> fakeTime;
+    /** As a Java agent it slows a start down, so brokers have it only where a clock may be set. */
+    private final boolean settableClocks;
     private final Map<String, String> ofEveryBroker = new HashMap<>();
     private final Map<String, StagedProcess> clients = new HashMap<>();
 
@@ -47,9 +44,7 @@ final class StagedGround implements Ground {
         admissions = directory.resolve("admissions");
         switches = directory.resolve("switches");
         this.installation = installation.withBrokerJar(Sabotage.jar(installation));
-        fakeTime = plan.faults().contains(Fault.CLOCK_WALL)
-                ? FAKE_TIME.stream().filter(Files::isReadable).findFirst()
-                : Optional.empty();
+        settableClocks = plan.faults().contains(Fault.CLOCK_WALL);
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
         ofEveryBroker.putAll(plan.sabotage().environment());
         List<String> brokers = Scene.of(plan.brokers(), List.of(), Set.of()).brokers();
@@ -87,9 +82,6 @@ final class StagedGround implements Ground {
         if (cluster.cpuObstacle().isEmpty()) {
             means.add(Means.QUOTA);
         }
-        if (fakeTime.isPresent()) {
-            means.add(Means.FAKE_WALL_CLOCK);
-        }
         return means;
     }
 
@@ -111,19 +103,15 @@ final class StagedGround implements Ground {
         }
     }
 
-    /** With switches that are thrown while it runs: crash points, and the wall clock where the machine has the library. */
+    /** With switches that are thrown while it runs: crash points, and the wall clock. */
     private Map<String, String> environment(String broker) {
         Map<String, String> all = new HashMap<>(ofEveryBroker);
         all.putAll(Sabotage.NONE.crashingAsSaidIn(crashFile(broker)).environment());
-        fakeTime.ifPresent(library -> {
-            all.put("LD_PRELOAD", library.toString());
-            all.put("FAKETIME_TIMESTAMP_FILE", clockFile(broker).toString());
-            all.put("FAKETIME_CACHE_DURATION", "1");
-            // The monotonic clock and time-outs are not its business.
-            all.put("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-            all.put("DONT_FAKE_MONOTONIC", "1");
-            write(clockFile(broker), "+0");
-        });
+        if (settableClocks) {
+            all.put("JDK_JAVA_OPTIONS", "-javaagent:" + Sabotage.jar(installation));
+            all.put(Sabotage.WALL_CLOCK_FILE, clockFile(broker).toString());
+            write(clockFile(broker), "0");
+        }
         return all;
     }
 
@@ -198,7 +186,9 @@ final class StagedGround implements Ground {
         } else if (act instanceof Act.Disarm disarm) {
             write(crashFile(disarm.broker()), "");
         } else if (act instanceof Act.WallClock clock) {
-            write(clockFile(clock.broker()), String.format("%+d", clock.offsetSeconds()));
+            write(
+                    clockFile(clock.broker()),
+                    Long.toString(TimeUnit.SECONDS.toMillis(clock.offsetSeconds())));
         } else {
             store(act);
         }

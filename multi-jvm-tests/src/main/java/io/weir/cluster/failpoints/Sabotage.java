@@ -29,6 +29,12 @@ public record Sabotage(List<CrashPoint> crashes, Optional<Path> crashFile, doubl
     public static final String CLOCK_RATE = "WEIR_FAILPOINT_CLOCK_RATE";
     public static final String BREAK = "WEIR_FAILPOINT_BREAK";
 
+    /**
+     * A file with how many milliseconds the wall clock is wrong, read again several times a second. It counts in a process that has the
+     * failpoints' jar as a Java agent too.
+     */
+    public static final String WALL_CLOCK_FILE = "WEIR_FAILPOINT_WALL_CLOCK_FILE";
+
     /** With what a process ends at a crash point, so that one can tell it from other deaths. */
     public static final int EXIT_CODE = 86;
 
