@@ -73,7 +73,8 @@ public final class ChaosCommand implements CliCommand {
             paramLabel = "TIME",
             defaultValue = "5m",
             converter = Span.Reader.class,
-            description = "How long faults come: 90s, 5m (default: ${DEFAULT-VALUE}). Start, mending and check take about two minutes more.")
+            description =
+                    "How long faults come: 90s, 5m (default: ${DEFAULT-VALUE}). Start, mending and check take about two minutes more.")
     private Duration duration;
 
     @Option(
@@ -81,7 +82,8 @@ public final class ChaosCommand implements CliCommand {
             paramLabel = "FAULT",
             split = ",",
             defaultValue = "all",
-            description = "Which faults may come: families or single ones, as 'weir chaos list' names them (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Which faults may come: families or single ones, as 'weir chaos list' names them (default: ${DEFAULT-VALUE}).")
     private List<String> nemesis;
 
     @Option(
@@ -89,8 +91,9 @@ public final class ChaosCommand implements CliCommand {
             paramLabel = "PHI",
             split = ",",
             defaultValue = "0",
-            description = "The part of every share that a broker keeps past its lease, 0 to 1; several, and topics get them in turn"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description =
+                    "The part of every share that a broker keeps past its lease, 0 to 1; several, and topics get them in turn"
+                            + " (default: ${DEFAULT-VALUE}).")
     private List<Double> floors;
 
     @Option(
@@ -102,14 +105,16 @@ public final class ChaosCommand implements CliCommand {
     @Option(
             names = "--store",
             paramLabel = "URL",
-            description = "A PostgreSQL to use as the store, with user and password in its URL; its process and disk are left alone"
-                    + " (default: an embedded one).")
+            description =
+                    "A PostgreSQL to use as the store, with user and password in its URL; its process and disk are left alone"
+                            + " (default: an embedded one).")
     private String store;
 
     @Option(
             names = "--brief",
-            description = "End when the cluster has mended, without the load that shows that limits are used: one invariant fewer, and"
-                    + " a minute less.")
+            description =
+                    "End when the cluster has mended, without the load that shows that limits are used: one invariant fewer, and"
+                            + " a minute less.")
     private boolean brief;
 
     @Option(
@@ -219,7 +224,8 @@ public final class ChaosCommand implements CliCommand {
         output.println("history: " + outcome.history());
         output.println("again:   weir chaos --seed " + outcome.seed() + " --brokers " + brokers + " --duration "
                 + duration.toSeconds() + "s --floor "
-                + floors.stream().map(Object::toString).collect(Collectors.joining(",")) + " --nemesis " + String.join(",", nemesis));
+                + floors.stream().map(Object::toString).collect(Collectors.joining(",")) + " --nemesis "
+                + String.join(",", nemesis));
     }
 
     private static int exitCode(ChaosOutcome outcome) {

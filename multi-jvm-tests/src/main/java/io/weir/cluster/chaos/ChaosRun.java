@@ -70,8 +70,8 @@ public final class ChaosRun {
     public ChaosRun(ChaosPlan plan, Installation installation, Consumer<String> story) {
         this.plan = plan;
         this.installation = installation;
-        this.story = line -> story.accept(
-                String.format(Locale.ROOT, "%6.1f s  %s", (System.nanoTime() - beginNs) / 1e9, line));
+        this.story = line ->
+                story.accept(String.format(Locale.ROOT, "%6.1f s  %s", (System.nanoTime() - beginNs) / 1e9, line));
     }
 
     /** Ends the faults soon; {@link #run} then returns with a verdict of what was recorded. */
@@ -127,7 +127,8 @@ public final class ChaosRun {
         introduce(ground, scene, schedule, history);
 
         ground.start();
-        await("every broker is ready", READY_WITHIN, () -> scene.brokers().stream().allMatch(ground::ready));
+        await("every broker is ready", READY_WITHIN, () -> scene.brokers().stream()
+                .allMatch(ground::ready));
         Clients clients = new Clients(ground, scene, plan);
         try (BrokerWatch watch = new BrokerWatch(ground, scene, history);
                 StoreRecorder store = new StoreRecorder(ground.storeUrl())) {
@@ -195,10 +196,8 @@ public final class ChaosRun {
         }
         story.tell("the cluster is up, with " + ChaosTopic.ALL.size() + " topics; clients start");
         clients.start();
-        await(
-                "every client publishes and consumes",
-                WARM_WITHIN,
-                () -> clients.each().allMatch(status -> status.ok() > 0 && status.delivered() > 0));
+        await("every client publishes and consumes", WARM_WITHIN, () -> clients.each()
+                .allMatch(status -> status.ok() > 0 && status.delivered() > 0));
         long nowNs = System.nanoTime();
         scene.topics().forEach(topic -> history.channel(nowNs, topic, Clients.CHANNEL));
     }
@@ -228,7 +227,8 @@ public final class ChaosRun {
         history.phase(System.nanoTime(), "healed");
         story.tell("all faults are over; the cluster mends");
         long healedNs = System.nanoTime();
-        await("every broker is ready again", READY_WITHIN, () -> scene.brokers().stream().allMatch(ground::ready));
+        await("every broker is ready again", READY_WITHIN, () -> scene.brokers().stream()
+                .allMatch(ground::ready));
         awaitRest(store, SETTLED_WITHIN.minusNanos(System.nanoTime() - healedNs));
         if (plan.brief()) {
             clients.order(ClientPlan.Orders.HUSH);
@@ -255,7 +255,9 @@ public final class ChaosRun {
         story.tell(
                 rests
                         ? String.format(
-                                Locale.ROOT, "all of every limit is in place after %.1f s", (System.nanoTime() - fromNs) / 1e9)
+                                Locale.ROOT,
+                                "all of every limit is in place after %.1f s",
+                                (System.nanoTime() - fromNs) / 1e9)
                         : "not in place: " + unsettled(store));
     }
 

@@ -78,8 +78,8 @@ final class Clients {
         for (ChaosTopic topic : ChaosTopic.ALL) {
             publishing.add(new Publishing(
                     beside, ground.tcp(beside), topic.name(), BESIDE * topic.pressure() / count, BESIDE_CONNECTIONS));
-            publishing.add(
-                    new Publishing(elsewhere, ground.tcp(elsewhere), topic.name(), ELSEWHERE * topic.pressure() / count, 1));
+            publishing.add(new Publishing(
+                    elsewhere, ground.tcp(elsewhere), topic.name(), ELSEWHERE * topic.pressure() / count, 1));
             consuming.add(new Consuming(topic.name(), CHANNEL, consumeFrom));
         }
         String name = "c" + (number + 1);

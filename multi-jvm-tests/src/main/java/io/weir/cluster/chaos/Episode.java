@@ -12,8 +12,7 @@ import java.util.Set;
  * @param hosts whom it befalls
  * @param down brokers that do not run for a part of it
  */
-public record Episode(
-        Fault fault, long startMs, List<Step> steps, String text, List<String> hosts, Set<String> down) {
+public record Episode(Fault fault, long startMs, List<Step> steps, String text, List<String> hosts, Set<String> down) {
     /** An act, so long after the episode's start. */
     public record Step(long afterMs, Act act) {}
 

@@ -76,10 +76,7 @@ public enum Fault {
             "Two halves see each other through one broker only; the store is on one side.",
             Fault::bridge),
     PARTITION_DEAF(
-            Family.PARTITION,
-            Touches.NETWORK,
-            "One broker hears nobody, but all hear it.",
-            draw -> oneWay(draw, true)),
+            Family.PARTITION, Touches.NETWORK, "One broker hears nobody, but all hear it.", draw -> oneWay(draw, true)),
     PARTITION_MUTE(
             Family.PARTITION,
             Touches.NETWORK,
@@ -91,10 +88,7 @@ public enum Fault {
             "A minority is cut off cable by cable, with moments between, and mended the same way.",
             Fault::staggered),
     PARTITION_FLAPPING(
-            Family.PARTITION,
-            Touches.NETWORK,
-            "One broker's cable goes out and in again and again.",
-            Fault::flapping),
+            Family.PARTITION, Touches.NETWORK, "One broker's cable goes out and in again and again.", Fault::flapping),
     PACKET_LOSS(
             Family.PACKET,
             Touches.NETWORK,
@@ -202,11 +196,7 @@ public enum Fault {
             "A new broker joins with nothing, the ring brings it supply, and it leaves again.",
             Fault::join,
             Means.NETWORK),
-    LIMIT(
-            Family.MEMBERSHIP,
-            Touches.LIMITS,
-            "A topic's limit is raised and lowered under load.",
-            Fault::limit),
+    LIMIT(Family.MEMBERSHIP, Touches.LIMITS, "A topic's limit is raised and lowered under load.", Fault::limit),
     LIMIT_IN_PARTITION(
             Family.MEMBERSHIP,
             Touches.NETWORK,
@@ -397,8 +387,7 @@ public enum Fault {
     private static Episode pause(Draw draw, int leastMs, int mostMs) {
         String broker = draw.broker();
         int forMs = draw.between(leastMs, mostMs);
-        return draw.episode(
-                        String.format(Locale.ROOT, "%s stands still for %.1f s", broker, forMs / 1e3))
+        return draw.episode(String.format(Locale.ROOT, "%s stands still for %.1f s", broker, forMs / 1e3))
                 .befalls(broker)
                 .down(broker)
                 .then(0, new Act.Pause(broker))
@@ -455,8 +444,7 @@ public enum Fault {
     private static Episode oneWay(Draw draw, boolean deaf) {
         String broker = draw.broker();
         List<String> rest = draw.othersThan(List.of(broker));
-        return draw.episode(
-                        broker + (deaf ? " hears nobody" : " is heard by nobody"))
+        return draw.episode(broker + (deaf ? " hears nobody" : " is heard by nobody"))
                 .befalls(broker)
                 .then(0, new Act.Links(deaf ? Cuts.oneWay(rest, List.of(broker)) : Cuts.oneWay(List.of(broker), rest)))
                 .then(draw.between(8_000, 14_000), new Act.Links(Map.of()))
@@ -466,8 +454,8 @@ public enum Fault {
     private static Episode staggered(Draw draw) {
         List<String> few = draw.brokers(draw.scene().mostDown());
         List<String> rest = draw.othersThan(few);
-        Draw.Telling telling = draw.episode(draw.sides(few, rest) + ", cable by cable")
-                .befalls(few);
+        Draw.Telling telling =
+                draw.episode(draw.sides(few, rest) + ", cable by cable").befalls(few);
         int atMs = 0;
         List<String> cut = new ArrayList<>();
         for (String other : rest) {
@@ -530,7 +518,9 @@ public enum Fault {
                 .befalls(broker)
                 .down(broker)
                 .then(0, new Act.Kill(broker))
-                .then(200, new Act.Start(broker, Sabotage.NONE.withClockRate(rate).environment()))
+                .then(
+                        200,
+                        new Act.Start(broker, Sabotage.NONE.withClockRate(rate).environment()))
                 .then(untilMs, new Act.Kill(broker))
                 .then(untilMs + 200, new Act.Start(broker))
                 .build();
@@ -628,11 +618,11 @@ public enum Fault {
         List<String> rest = draw.othersThan(List.of(broker));
         int cutMs = draw.between(9_000, 14_000);
         return draw.episode(String.format(
-                                Locale.ROOT,
-                                "%s, and meanwhile the limit of %s becomes %.2f times itself",
-                                draw.sides(List.of(broker), rest),
-                                topic,
-                                factor))
+                        Locale.ROOT,
+                        "%s, and meanwhile the limit of %s becomes %.2f times itself",
+                        draw.sides(List.of(broker), rest),
+                        topic,
+                        factor))
                 .befalls(broker)
                 .then(0, new Act.Links(Cuts.between(List.of(broker), rest)))
                 .then(draw.between(500, 7_500), new Act.ChangeLimit(topic, factor))

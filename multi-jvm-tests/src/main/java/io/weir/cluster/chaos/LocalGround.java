@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** A cluster as {@code weir up} starts it: processes can be hurt, the network between them can't. */
 final class LocalGround implements Ground {
@@ -167,10 +167,7 @@ final class LocalGround implements Ground {
 
     @Override
     public boolean isAlive(String broker) {
-        return cluster.directory()
-                .state()
-                .map(state -> state.isAlive(broker))
-                .orElse(false);
+        return cluster.directory().state().map(state -> state.isAlive(broker)).orElse(false);
     }
 
     @Override
@@ -225,7 +222,8 @@ final class LocalGround implements Ground {
     public void startClient(String name, String beside, List<String> arguments) {
         clients.put(
                 name,
-                installation.start("chaos-client", arguments, cluster.directory().log(name), Map.of()));
+                installation.start(
+                        "chaos-client", arguments, cluster.directory().log(name), Map.of()));
     }
 
     @Override

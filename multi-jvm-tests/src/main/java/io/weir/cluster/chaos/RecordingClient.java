@@ -85,7 +85,8 @@ final class RecordingClient {
     }
 
     private void consume(Consuming each) {
-        List<Endpoint> endpoints = each.endpoints().stream().map(Endpoint::parse).toList();
+        List<Endpoint> endpoints =
+                each.endpoints().stream().map(Endpoint::parse).toList();
         WeirClient client = WeirClient.create(ClientSettings.of(endpoints)
                 .withConnectWithin(Duration.ofSeconds(2))
                 .withBackoff(Duration.ofMillis(200), Duration.ofSeconds(1))

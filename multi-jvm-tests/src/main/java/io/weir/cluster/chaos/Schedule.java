@@ -57,7 +57,8 @@ public record Schedule(long seed, List<Episode> episodes) {
                 Collections.shuffle(bag, random);
             }
             Fault fault = bag.remove(bag.size() - 1);
-            Episode next = fault.describe(new Draw(random, scene, fault, Set.of())).at(nowMs);
+            Episode next =
+                    fault.describe(new Draw(random, scene, fault, Set.of())).at(nowMs);
             if (next.endMs() > duration.toMillis() && !episodes.isEmpty()) {
                 return new Schedule(seed, episodes);
             }
@@ -93,8 +94,7 @@ public record Schedule(long seed, List<Episode> episodes) {
 
     private static boolean startsApart(Episode first, Episode second) {
         List<Long> later = starts(second);
-        return starts(first).stream()
-                .allMatch(a -> later.stream().allMatch(b -> Math.abs(a - b) >= BETWEEN_STARTS_MS));
+        return starts(first).stream().allMatch(a -> later.stream().allMatch(b -> Math.abs(a - b) >= BETWEEN_STARTS_MS));
     }
 
     /** Two changes of one limit at a time would each undo the other. */

@@ -36,6 +36,7 @@ final class StagedGround implements Ground {
     private final StagedCluster cluster;
     /** As a Java agent it slows a start down, so brokers have it only where a clock may be set. */
     private final boolean settableClocks;
+
     private final Map<String, String> ofEveryBroker = new HashMap<>();
     private final Map<String, StagedProcess> clients = new HashMap<>();
 
@@ -152,8 +153,8 @@ final class StagedGround implements Ground {
             StagedProcess process = cluster.broker(broker);
             process.terminate();
             if (!process.awaitExit(LEFT_WITHIN)) {
-                throw new IllegalStateException(
-                        broker + " did not leave within " + LEFT_WITHIN.toSeconds() + " s; its log: " + cluster.log(broker));
+                throw new IllegalStateException(broker + " did not leave within " + LEFT_WITHIN.toSeconds()
+                        + " s; its log: " + cluster.log(broker));
             }
         }
     }
@@ -186,9 +187,7 @@ final class StagedGround implements Ground {
         } else if (act instanceof Act.Disarm disarm) {
             write(crashFile(disarm.broker()), "");
         } else if (act instanceof Act.WallClock clock) {
-            write(
-                    clockFile(clock.broker()),
-                    Long.toString(TimeUnit.SECONDS.toMillis(clock.offsetSeconds())));
+            write(clockFile(clock.broker()), Long.toString(TimeUnit.SECONDS.toMillis(clock.offsetSeconds())));
         } else {
             store(act);
         }

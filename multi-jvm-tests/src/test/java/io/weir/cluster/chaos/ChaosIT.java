@@ -37,7 +37,9 @@ class ChaosIT {
                 .withFloors(List.of(0.0, 0.5, 1.0)));
 
         assertThat(outcome.troubles()).isEmpty();
-        assertThat(outcome.check().verdicts()).as("seed 11: " + outcome.history()).allMatch(Verdict::held);
+        assertThat(outcome.check().verdicts())
+                .as("seed 11: " + outcome.history())
+                .allMatch(Verdict::held);
         assertThat(outcome.faults()).isNotEmpty();
         assertThat(outcome.allHeld()).isTrue();
     }

@@ -37,8 +37,8 @@ class ChaosLongIT {
     @ValueSource(doubles = {0, 0.5, 1})
     void shouldKeepEveryPromiseThroughEveryFault(double floor) throws IOException, InterruptedException {
         long seed = SEED + (long) (floor * 2);
-        ChaosOutcome outcome =
-                ChaosIT.run(ChaosPlan.of(BROKERS, seed, Duration.ofMinutes(MINUTES), ChaosIT.directory("floor-" + floor))
+        ChaosOutcome outcome = ChaosIT.run(
+                ChaosPlan.of(BROKERS, seed, Duration.ofMinutes(MINUTES), ChaosIT.directory("floor-" + floor))
                         .withFloors(List.of(floor)));
 
         assertThat(outcome.check().verdicts())
@@ -64,20 +64,19 @@ class ChaosLongIT {
     /** Every clock is within what is promised, and that nobody allows for it shows under load that uses every token. */
     @Test
     void shouldNoticeWhenNobodyAllowsForDrift() throws IOException, InterruptedException {
-        ChaosOutcome outcome = ChaosIT.run(plan(BrokenRule.NO_DRIFT_DEFLATION, Fault.PAUSE_SHORT, 23, 60)
-                .withClockRate(1.000999));
+        ChaosOutcome outcome = ChaosIT.run(
+                plan(BrokenRule.NO_DRIFT_DEFLATION, Fault.PAUSE_SHORT, 23, 60).withClockRate(1.000999));
         assertThat(outcome.check().verdict(Invariant.C1).violated()).isTrue();
     }
 
     /** The control: the same clocks, and the rule that allows for them. */
     @Test
     void shouldKeepTheLimitWhenClocksAreFastAndDriftIsAllowedFor() throws IOException, InterruptedException {
-        ChaosOutcome outcome = ChaosIT.run(
-                ChaosPlan.of(3, 23, Duration.ofSeconds(60), ChaosIT.directory("fast-clocks"))
-                        .withFaults(List.of(Fault.PAUSE_SHORT))
-                        .flooding()
-                        .endingBriefly()
-                        .withClockRate(1.000999));
+        ChaosOutcome outcome = ChaosIT.run(ChaosPlan.of(3, 23, Duration.ofSeconds(60), ChaosIT.directory("fast-clocks"))
+                .withFaults(List.of(Fault.PAUSE_SHORT))
+                .flooding()
+                .endingBriefly()
+                .withClockRate(1.000999));
         assertThat(outcome.violated()).isEmpty();
         assertThat(outcome.check().verdict(Invariant.C1).held()).isTrue();
     }

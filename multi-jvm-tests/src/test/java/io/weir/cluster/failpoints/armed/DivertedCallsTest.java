@@ -68,8 +68,8 @@ class DivertedCallsTest {
     }
 
     private static byte[] classFile(Class<?> of) throws IOException {
-        try (InputStream in = of.getResourceAsStream(
-                of.getName().substring(of.getName().lastIndexOf('.') + 1) + ".class")) {
+        try (InputStream in =
+                of.getResourceAsStream(of.getName().substring(of.getName().lastIndexOf('.') + 1) + ".class")) {
             return in.readAllBytes();
         }
     }
