@@ -46,6 +46,8 @@ public final class StoreRecorder implements AutoCloseable {
     /** When the last reading that succeeded began; what it did not show was not there yet. */
     private long lastReadingNs = Long.MIN_VALUE;
 
+    private StoredSupply last;
+
     /** @param url of the store, with user and password; its tables are there */
     public StoreRecorder(String url) throws SQLException {
         this.url = url;
@@ -88,13 +90,18 @@ public final class StoreRecorder implements AutoCloseable {
             connection = connect();
         }
         try {
-            StoredSupply found = read();
+            last = read();
             connection.rollback();
-            return found;
+            return last;
         } catch (SQLException e) {
             discard();
             throw e;
         }
+    }
+
+    /** As it was when it answered last. */
+    public synchronized Optional<StoredSupply> last() {
+        return Optional.ofNullable(last);
     }
 
     private void discard() {

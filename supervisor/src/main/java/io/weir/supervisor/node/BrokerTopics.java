@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,6 +71,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
     }
 
+    private final LongSupplier clock;
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
@@ -86,7 +88,9 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
-    BrokerTopics(WeirSettings settings) {
+    /** @param clock the one the leases go by */
+    BrokerTopics(WeirSettings settings, LongSupplier clock) {
+        this.clock = clock;
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -128,13 +132,13 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                     gateway,
                     terms,
                     neighbours,
-                    System::nanoTime);
+                    clock);
         } catch (IOException e) {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
-        links = BrokerLinks.start(settings, loop::wakeUp);
+        links = BrokerLinks.start(settings, loop::wakeUp, clock);
     }
 
     private static ClientTerms terms(WeirSettings settings) {
@@ -170,6 +174,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return terms.rights();
     }
 
+    LongSupplier clock() {
+        return clock;
+    }
+
     /** Called by whoever gave the gates something to do. */
     void wakeUp() {
         loop.wakeUp();
@@ -178,11 +186,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     void start(Gates gates) {
         if (links.isPresent()) {
             federation = new Federation(links.get().links(), links.get().maxBodyBytes(), Homes.LOCAL);
-            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
-            path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
         }
-        intake = new Intake(path, intakeBounds, System::nanoTime);
+        intake = new Intake(path, intakeBounds, clock);
     }
 
     /** Where HTTP publishes; empty until the message path has started. */
