@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.chaos.ClientPlan.Status;
+import io.weir.cluster.chaos.report.ReportPage;
 import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
@@ -93,8 +94,10 @@ public final class ChaosRun {
             throw new IOException("the store can't be read: " + e.getMessage(), e);
         }
         story.tell("check: " + Files.size(historyFile) / 1_000_000 + " MB of history");
-        HistoryCheck check = HistoryCheck.of(History.read(historyFile));
+        History recorded = History.read(historyFile);
+        HistoryCheck check = HistoryCheck.of(recorded);
         Path report = plan.directory().resolve("report.html");
+        ReportPage.write(recorded, check, report);
         return new ChaosOutcome(
                 plan.seed(), stopped, check, troubles, begun, counts(messages), historyFile, report, logs);
     }
