@@ -99,7 +99,16 @@ public final class ChaosRun {
         Path report = plan.directory().resolve("report.html");
         ReportPage.write(recorded, check, report);
         return new ChaosOutcome(
-                plan.seed(), stopped, check, troubles, begun, counts(messages), historyFile, report, logs);
+                plan.seed(),
+                stopped,
+                plan.brief(),
+                check,
+                troubles,
+                begun,
+                counts(messages),
+                historyFile,
+                report,
+                logs);
     }
 
     private Ground ground() {
