@@ -4,7 +4,9 @@ import io.weir.config.Endpoint;
 import io.weir.supervisor.store.StoreException;
 import io.weir.supervisor.store.StoreServer;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -15,6 +17,8 @@ import picocli.CommandLine.Option;
         mixinStandardHelpOptions = true,
         description = "Run the embedded store in the foreground; its password comes from WEIR_STORE_PASSWORD.")
 public final class StoreCommand implements CliCommand {
+    private static final long LOOK_MS = 1_000;
+
     @Option(names = "--dir", paramLabel = "DIR", required = true, description = "Where the database is.")
     private Path directory;
 
@@ -36,10 +40,25 @@ public final class StoreCommand implements CliCommand {
         }
         try {
             StoreServer server = StoreServer.start(directory, new Endpoint(host, port), password);
-            return Foreground.until(server::close);
+            Runtime.getRuntime().addShutdownHook(new Thread(server::close));
+            return untilItFails(server);
         } catch (StoreException e) {
             throw CliException.unavailable(e.getMessage());
         }
+    }
+
+    /** Who looks after the process starts it again; one that stayed would turn everybody away for ever. */
+    private static int untilItFails(StoreServer server) throws InterruptedException {
+        Optional<String> failure = server.failure();
+        while (failure.isEmpty()) {
+            TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+            failure = server.failure();
+        }
+        System.err.println(
+                "weir: the store has failed and ends, start it again when there is room on its disk: " + failure.get());
+        // There is nothing left that could be closed in good order.
+        Runtime.getRuntime().halt(ExitCode.UNAVAILABLE);
+        return ExitCode.UNAVAILABLE;
     }
 
     /** Keeps a process until it is told to end. */

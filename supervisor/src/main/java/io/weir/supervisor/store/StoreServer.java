@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.h2.tools.Server;
 
 /**
@@ -74,6 +75,20 @@ public final class StoreServer implements AutoCloseable {
 
     public static String url(Endpoint address) {
         return "jdbc:h2:tcp://" + address + "/./" + DATABASE + ";DATABASE_TO_UPPER=false";
+    }
+
+    /**
+     * Why it serves nobody any more; empty while it does. A database that could not write, because its disk was full, closes itself but keeps its
+     * file locked: only another process can open it again.
+     */
+    public Optional<String> failure() {
+        try (Statement statement = keepOpen.createStatement()) {
+            statement.execute("SELECT 1");
+            keepOpen.rollback();
+            return Optional.empty();
+        } catch (SQLException e) {
+            return Optional.of(e.getMessage());
+        }
     }
 
     @Override
