@@ -225,7 +225,9 @@ public final class ChaosCommand implements CliCommand {
         output.println("again:   weir chaos --seed " + outcome.seed() + " --brokers " + brokers + " --duration "
                 + duration.toSeconds() + "s --floor "
                 + floors.stream().map(Object::toString).collect(Collectors.joining(",")) + " --nemesis "
-                + String.join(",", nemesis));
+                + String.join(",", nemesis)
+                + (brief ? " --brief" : "")
+                + (processFaultsOnly ? " --process-faults-only" : ""));
     }
 
     private static int exitCode(ChaosOutcome outcome) {

@@ -289,7 +289,7 @@ public final class ChaosRun {
             history.store(readNs, store.now());
         } catch (SQLException e) {
             // Ctrl-C ends the store too, and what was read of it until then is still a history.
-            store.last().ifPresent(last -> history.store(readNs, last));
+            store.last().ifPresent(last -> history.store(store.lastReadingNs(), last));
             if (!stopped) {
                 troubles.add("the store did not answer at the end: " + e.getMessage());
             }

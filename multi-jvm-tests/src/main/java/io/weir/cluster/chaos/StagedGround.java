@@ -26,6 +26,8 @@ import java.util.stream.Stream;
 /** Every broker and the store on a host of their own, joined by a switch: all faults are possible, as far as the machine lets them. */
 final class StagedGround implements Ground {
     private static final int DISK_MIB = 256;
+    private static final Duration ENDS_WITHIN = Duration.ofSeconds(3);
+    private static final long LOOK_MS = 100;
     private static final Duration LEFT_WITHIN = Duration.ofSeconds(25);
 
     private final Path directory;
@@ -211,8 +213,25 @@ final class StagedGround implements Ground {
             cluster.fillStoreDisk();
         } else if (act instanceof Act.FreeDisk) {
             cluster.freeStoreDisk();
+            bringBackStore();
         } else {
             throw new IllegalStateException("nobody here knows how to do " + act);
+        }
+    }
+
+    /** A store that could not write ends by itself within a moment, and whoever looks after it starts it again. */
+    private void bringBackStore() {
+        long deadlineNs = System.nanoTime() + ENDS_WITHIN.toNanos();
+        while (cluster.isStoreAlive() && System.nanoTime() - deadlineNs < 0) {
+            try {
+                TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+        if (!cluster.isStoreAlive()) {
+            cluster.startStore();
         }
     }
 

@@ -104,6 +104,11 @@ public final class StoreRecorder implements AutoCloseable {
         return Optional.ofNullable(last);
     }
 
+    /** When the last reading that was answered began. */
+    public synchronized long lastReadingNs() {
+        return lastReadingNs;
+    }
+
     private void discard() {
         try {
             connection.close();
