@@ -25,6 +25,7 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 public final class MessagePath implements AutoCloseable {
     private static final int QUEUE = 1024;
     private static final int WORK_QUEUE = 16 * 1024;
+    private static final String CLOSED = "the message path is closed";
 
     /** Something to be done with the port on the message path's thread. Must not wait and must not throw. */
     @FunctionalInterface
@@ -32,7 +33,30 @@ public final class MessagePath implements AutoCloseable {
         void run(MessagePort port, long nowNs);
     }
 
-    private final ManyToOneConcurrentArrayQueue<Runnable> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
+    /** What somebody asked for, with the answer that they wait for. */
+    private static final class Command<T> {
+        private final Supplier<T> work;
+        private final CompletableFuture<T> answer = new CompletableFuture<>();
+
+        Command(Supplier<T> work) {
+            this.work = work;
+        }
+
+        /** Whatever goes wrong is told to whoever asked, who would wait for ever otherwise. */
+        void run() {
+            try {
+                answer.complete(work.get());
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        }
+
+        void refuse(String reason) {
+            answer.completeExceptionally(new IllegalStateException(reason));
+        }
+    }
+
+    private final ManyToOneConcurrentArrayQueue<Command<?>> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
     /** Apart from the commands, so that no load on it keeps an operator out. */
     private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
 
@@ -172,6 +196,7 @@ public final class MessagePath implements AutoCloseable {
     public void close() {
         closed = true;
         loop.close();
+        commands.drain(command -> command.refuse(CLOSED));
     }
 
     private CompletionStage<Void> tell(Runnable work) {
@@ -182,20 +207,16 @@ public final class MessagePath implements AutoCloseable {
     }
 
     private <T> CompletionStage<T> ask(Supplier<T> work) {
-        CompletableFuture<T> answer = new CompletableFuture<>();
-        boolean queued = commands.offer(() -> {
-            try {
-                answer.complete(work.get());
-            } catch (IllegalArgumentException | IllegalStateException e) {
-                answer.completeExceptionally(e);
-            }
-        });
-        if (!queued) {
-            answer.completeExceptionally(
-                    new IllegalStateException("the message path's queue of " + QUEUE + " commands is full"));
+        Command<T> command = new Command<>(work);
+        if (!commands.offer(command)) {
+            command.refuse("the message path's queue of " + QUEUE + " commands is full");
         }
         loop.wakeUp();
-        return answer;
+        if (closed) {
+            // Nobody will come by any more; if somebody does after all, this word is too late and changes nothing.
+            command.refuse(CLOSED);
+        }
+        return command.answer;
     }
 
     /** What others asked for, between messages. */
@@ -203,7 +224,7 @@ public final class MessagePath implements AutoCloseable {
         @Override
         public int doWork(long nowNs) {
             int done = 0;
-            Runnable command = commands.poll();
+            Command<?> command = commands.poll();
             while (command != null) {
                 command.run();
                 done++;

@@ -6,6 +6,7 @@ import io.weir.config.value.TopicName;
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Random;
@@ -350,6 +351,25 @@ class MessagePathTest {
             RunningBroker.await(broker.path().delete(new TopicName("orders")));
             assertThat(consumer.ended()).isTrue();
         }
+    }
+
+    @Test
+    void shouldAnswerWhoAskedForSomethingThatFails() {
+        assertThat(broker.path().empty(null))
+                .as("whatever it throws")
+                .failsWithin(Duration.ofSeconds(10))
+                .withThrowableThat()
+                .withCauseInstanceOf(NullPointerException.class);
+        assertThat(RunningBroker.await(broker.path().stats())).as("the thread goes on").isEmpty();
+    }
+
+    @Test
+    void shouldAnswerWhoAsksAPathThatIsClosed() {
+        broker.close();
+        assertThat(broker.path().stats())
+                .failsWithin(Duration.ofSeconds(10))
+                .withThrowableThat()
+                .withMessageContaining("closed");
     }
 
     private static GatewaySettings settings(int maxConnections, long stallNs) {
