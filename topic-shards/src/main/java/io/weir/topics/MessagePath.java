@@ -10,7 +10,7 @@ import io.weir.transport.gateway.MessagePort;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
@@ -135,42 +135,22 @@ public final class MessagePath implements AutoCloseable {
         return closed;
     }
 
-    /** The topic exists, and this is how it behaves, from now on. */
-    public CompletionStage<Void> define(TopicName topic, TopicSettings settings) {
-        return tell(() -> shards.define(topic, settings));
+    /**
+     * The topic is like this from now on: its settings, its channels and which of them are no more; or it is gone, with its messages, and
+     * its consumers are closed. A definition that is older than what was laid is left.
+     */
+    public CompletionStage<Void> lay(TopicDefinition definition) {
+        return tell(() -> shards.lay(definition));
     }
 
-    /** The same, and which of its channels have a limit of their own; without a word on them they stay as they are. */
-    public CompletionStage<Void> define(TopicName topic, TopicSettings settings, Set<String> limitedChannels) {
-        return tell(() -> shards.define(topic, settings, limitedChannels));
+    /** Every topic that is here, with the revision of the definition that was laid last; 0 where none was. */
+    public CompletionStage<Map<TopicName, Long>> revisions() {
+        return ask(shards::revisions);
     }
 
     /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */
     public CompletionStage<Void> refuse(TopicName topic, String reason) {
         return tell(() -> shards.remove(topic, reason));
-    }
-
-    /** The topic is gone, with its channels and messages; its consumers are closed. */
-    public CompletionStage<Void> delete(TopicName topic) {
-        return tell(() -> shards.remove(topic, "the topic was deleted"));
-    }
-
-    /** A paused topic lets messages in, and keeps them from its channels. */
-    public CompletionStage<Void> pause(TopicName topic, boolean paused) {
-        return tell(() -> shards.pause(topic, paused));
-    }
-
-    public CompletionStage<Void> createChannel(TopicName topic, String channel) {
-        return tell(() -> shards.createChannel(topic, channel));
-    }
-
-    /** A paused channel takes messages in, and hands none out. */
-    public CompletionStage<Void> pauseChannel(TopicName topic, String channel, boolean paused) {
-        return tell(() -> shards.pauseChannel(topic, channel, paused));
-    }
-
-    public CompletionStage<Void> deleteChannel(TopicName topic, String channel) {
-        return tell(() -> shards.deleteChannel(topic, channel));
     }
 
     /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */

@@ -14,6 +14,8 @@ import io.weir.config.value.TopicName;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -24,9 +26,17 @@ import java.util.function.Consumer;
  * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
  * broker serves laid on its message path by their {@link ShardEntity}. A topic is served here once somebody publishes to it, consumes it,
  * or makes one of its channels, for which every broker must keep messages. What is published to and is not there is made, by the defaults.
+ *
+ * <p>What is to be laid waits until it is: at most {@value #MOST_LAYING} topics at a time, and again at the next look what could not be
+ * done. The message path outlives this actor and may miss what happened between two of them; so the first thing after the first look, and
+ * then every half minute, is to ask the path what it has and to lay what is newer.
  */
 public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    private static final Duration REVIEW_EVERY = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** A part of what the message path's queue holds, which others need too. */
+    private static final int MOST_LAYING = 256;
 
     /** What it understands. */
     public sealed interface Command {}
@@ -46,6 +56,12 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
 
     private record LookFailed(String why) implements Command {}
 
+    private record Laid(TopicName topic, String problem) implements Command {}
+
+    private record ReviewDue() implements Command {}
+
+    private record Reviewed(Map<TopicName, Long> revisions, String problem) implements Command {}
+
     private record Answered(TopicName topic, Topic.Answer answer) implements Command {}
 
     private record NoAnswer(TopicName topic, String why) implements Command {}
@@ -61,6 +77,12 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private final Map<TopicName, TopicDefinition> known = new HashMap<>();
     private final Set<TopicName> served = new HashSet<>();
     private final Set<TopicName> asking = new HashSet<>();
+    /** Whose definition is newer than what was laid; in the order in which they came. */
+    private final Set<TopicName> toLay = new LinkedHashSet<>();
+    /** Those on their way to the path. */
+    private final Set<TopicName> laying = new HashSet<>();
+    /** Those that could not be laid; they wait for the next look. */
+    private final Set<TopicName> notLaid = new HashSet<>();
     private final Map<TopicName, Set<String>> channels = new HashMap<>();
     private long upTo;
     private boolean readOnce;
@@ -111,6 +133,9 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
                 .onMessage(LookDue.class, due -> onLookDue())
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
+                .onMessage(Laid.class, this::onLaid)
+                .onMessage(ReviewDue.class, due -> onReviewDue())
+                .onMessage(Reviewed.class, this::onReviewed)
                 .onMessage(Answered.class, this::onAnswered)
                 .onMessage(NoAnswer.class, this::onNoAnswer)
                 .build();
@@ -120,7 +145,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         served.add(wanted.topic);
         TopicDefinition definition = known.get(wanted.topic);
         if (definition != null && definition.exists()) {
-            lay(definition);
+            lay(wanted.topic);
         } else if (readOnce) {
             make(wanted.topic);
         }
@@ -145,7 +170,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private void ask(TopicName topic, akka.japi.function.Function<ActorRef<Topic.Answer>, Topic.Command> command) {
         getContext()
                 .pipeToSelf(
-                        sharding.entityRefFor(Topic.KEY, topic.value()).ask(command, Duration.ofSeconds(5)),
+                        sharding.entityRefFor(Topic.KEY, topic.value()).ask(command, PATIENCE),
                         (answer, failure) -> failure == null
                                 ? new Answered(topic, answer)
                                 : new NoAnswer(topic, failure.getMessage()));
@@ -191,7 +216,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
                 .pipeToSelf(
                         sharding.entityRefFor(Topic.KEY, topic.value())
                                 .<Topic.Answer>ask(
-                                        replyTo -> new Topic.EnsureChannel(channel, replyTo), Duration.ofSeconds(5)),
+                                        replyTo -> new Topic.EnsureChannel(channel, replyTo), PATIENCE),
                         (answer, failure) -> failure == null && answer.problem() == null
                                 ? new Answered(topic, answer)
                                 : new NoAnswer(topic, failure == null ? answer.problem() : failure.getMessage()));
@@ -221,6 +246,9 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
 
     private void planLook() {
         looking = false;
+        toLay.addAll(notLaid);
+        notLaid.clear();
+        layNext();
         timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
         lookAgain = false;
     }
@@ -232,7 +260,10 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     }
 
     private Behavior<Command> onLooked(Looked looked) {
-        readOnce = true;
+        if (!readOnce) {
+            readOnce = true;
+            getContext().getSelf().tell(new ReviewDue());
+        }
         upTo = looked.changes.upTo();
         looked.changes.definitions().forEach(this::learn);
         planLook();
@@ -248,7 +279,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         learned.accept(definition);
         if (served.contains(definition.name()) || !definition.channels().isEmpty()) {
             served.add(definition.name());
-            lay(definition);
+            lay(definition.name());
         }
         if (definition.exists()) {
             makeChannels(definition.name());
@@ -258,8 +289,64 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         }
     }
 
-    private void lay(TopicDefinition definition) {
-        sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, definition.name()))
-                .tell(new ShardEntity.Serve(definition));
+    private void lay(TopicName topic) {
+        toLay.add(topic);
+        layNext();
+    }
+
+    /** One that is being laid has to wait for that, so that no two of one topic are on their way. */
+    private void layNext() {
+        Iterator<TopicName> next = toLay.iterator();
+        while (next.hasNext() && laying.size() < MOST_LAYING) {
+            TopicName topic = next.next();
+            if (laying.add(topic)) {
+                next.remove();
+                TopicDefinition definition = known.get(topic);
+                getContext()
+                        .pipeToSelf(
+                                sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, topic))
+                                        .<ShardEntity.Served>ask(
+                                                replyTo -> new ShardEntity.Serve(definition, replyTo), PATIENCE),
+                                (served, failure) ->
+                                        new Laid(topic, failure == null ? served.problem() : failure.getMessage()));
+            }
+        }
+    }
+
+    private Behavior<Command> onLaid(Laid laid) {
+        laying.remove(laid.topic);
+        if (laid.problem != null) {
+            getContext().getLog().debug("{} could not lay {}: {}", here, laid.topic, laid.problem);
+            notLaid.add(laid.topic);
+        }
+        layNext();
+        return this;
+    }
+
+    private Behavior<Command> onReviewDue() {
+        getContext()
+                .pipeToSelf(
+                        path.revisions(),
+                        (revisions, failure) ->
+                                new Reviewed(revisions, failure == null ? null : failure.getMessage()));
+        return this;
+    }
+
+    private Behavior<Command> onReviewed(Reviewed reviewed) {
+        if (reviewed.problem != null) {
+            getContext().getLog().debug("{} can't see what its path has: {}", here, reviewed.problem);
+            timers.startSingleTimer(new ReviewDue(), LOOK_EVERY);
+            return this;
+        }
+        reviewed.revisions.forEach((topic, revision) -> {
+            served.add(topic);
+            TopicDefinition definition = known.get(topic);
+            // One that waits for its first definition asks by itself; that a former topic of its name is gone is no news to it.
+            if (definition != null && definition.revision() > revision && (revision > 0 || definition.exists())) {
+                lay(topic);
+            }
+        });
+        timers.startSingleTimer(new ReviewDue(), REVIEW_EVERY);
+        return this;
     }
 }

@@ -6,7 +6,7 @@ import io.weir.config.value.TopicName;
 public interface TopicDirectory {
     /**
      * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so it
-     * must not wait: the answer comes by {@link MessagePath#define} or {@link MessagePath#refuse}. Until then it may be
+     * must not wait: the answer comes by {@link MessagePath#lay} or {@link MessagePath#refuse}. Until then it may be
      * asked again.
      */
     void wanted(TopicName topic);

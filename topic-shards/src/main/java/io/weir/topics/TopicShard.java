@@ -12,6 +12,7 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -41,6 +42,7 @@ final class TopicShard {
     private final LongRing unrouted = new LongRing();
 
     private TopicSettings settings;
+    private long revision;
     private Set<String> limitedChannels = Set.of();
     private boolean paused;
     private int waiting;
@@ -73,17 +75,49 @@ final class TopicShard {
         return settings != null;
     }
 
-    void define(TopicSettings newSettings) {
-        settings = newSettings;
-        retryAtNs = shards.nowNs();
+    /** Of the definition that was laid last, 0 before the first. */
+    long revision() {
+        return revision;
     }
 
-    /** Which channels have a limit of their own; also those that are not here yet. */
-    void limitChannels(Set<String> limited, long nowNs) {
-        limitedChannels = Set.copyOf(limited);
-        for (int i = 0; i < channels.size(); i++) {
-            channels.get(i).limit(gateOf(channels.get(i).name()), nowNs);
+    /**
+     * All that the definition says, at once: no message goes to a limited channel, or past a pause, in between. What is older than what
+     * it knows is left.
+     *
+     * @throws IllegalStateException when everything else is done, if not all channels have room here
+     */
+    void lay(TopicDefinition definition, int maxChannels, long nowNs) {
+        if (definition.revision() < revision) {
+            return;
         }
+        settings = definition.delivery().settings();
+        paused = definition.paused();
+        limitedChannels = definition.limitedChannels();
+        for (Channel channel : new ArrayList<>(channels)) {
+            if (channel.laid() && !definition.channels().containsKey(channel.name())) {
+                drop(channel, "the channel was deleted");
+            } else {
+                channel.limit(gateOf(channel.name()), nowNs);
+            }
+        }
+        String noRoom = null;
+        for (Map.Entry<String, TopicDefinition.ChannelSettings> each :
+                definition.channels().entrySet()) {
+            Channel channel = findOrAdd(each.getKey(), maxChannels, nowNs);
+            if (channel == null) {
+                noRoom = each.getKey();
+            } else {
+                channel.lay(each.getValue().paused(), nowNs);
+            }
+        }
+        routeWaiting(nowNs);
+        retryAtNs = nowNs;
+        shards.forgetIfDone(this);
+        if (noRoom != null) {
+            throw new IllegalStateException(
+                    "topic " + name + " has " + maxChannels + " channels here, and no room for " + noRoom);
+        }
+        revision = definition.revision();
     }
 
     private TopicGate gateOf(String channelName) {
@@ -373,6 +407,14 @@ final class TopicShard {
 
     /** The channel of that name, made if need be; null if there are too many. The first one gets what waited for it. */
     Channel channel(String channelName, int maxChannels, long nowNs) {
+        Channel channel = findOrAdd(channelName, maxChannels, nowNs);
+        if (channel != null) {
+            routeWaiting(nowNs);
+        }
+        return channel;
+    }
+
+    private Channel findOrAdd(String channelName, int maxChannels, long nowNs) {
         Channel known = find(channelName);
         if (known != null || channels.size() >= maxChannels) {
             return known;
@@ -380,7 +422,6 @@ final class TopicShard {
         Channel channel = new Channel(channelName, this, store);
         channel.limit(gateOf(channelName), nowNs);
         channels.add(channel);
-        routeWaiting(nowNs);
         return channel;
     }
 
@@ -394,16 +435,15 @@ final class TopicShard {
     }
 
     void removeChannel(Channel channel, String reason) {
+        drop(channel, reason);
+        shards.forgetIfDone(this);
+    }
+
+    private void drop(Channel channel, String reason) {
         if (channels.remove(channel)) {
             channel.close(reason);
             roomMade();
-            shards.forgetIfDone(this);
         }
-    }
-
-    void pause(boolean nowPaused, long nowNs) {
-        paused = nowPaused;
-        routeWaiting(nowNs);
     }
 
     /** Drops what passed and has no channel to go to; what channels have is theirs. */
@@ -449,8 +489,13 @@ final class TopicShard {
             return;
         }
         lookAgainNs = Duty.NO_DEADLINE;
-        for (int i = 0; i < channels.size(); i++) {
+        // Backwards, so that one can go.
+        for (int i = channels.size() - 1; i >= 0; i--) {
             Channel channel = channels.get(i);
+            if (channel.unclaimed(nowNs)) {
+                removeChannel(channel, "nobody claims the channel");
+                continue;
+            }
             channel.expire(nowNs);
             long nextNs = channel.nextDeadlineNs();
             if (nextNs != Duty.NO_DEADLINE) {
@@ -485,11 +530,6 @@ final class TopicShard {
 
     /** A channel has given something away: what was held back may go on. */
     void roomMade() {
-        retryNow();
-    }
-
-    /** Supply may have come. */
-    void retryNow() {
         if (waiting > 0) {
             retryAtNs = shards.nowNs();
         }

@@ -422,7 +422,7 @@ class FederationTest {
         awaitConsumers("work", 1, a, b);
         publish(a, TOPIC, "m", 20);
         await("it holds some", () -> inFlight(b) == 10);
-        RunningBroker.await(b.broker.path().deleteChannel(new TopicName(TOPIC), "work"));
+        deleteChannel(b, "work");
         await(
                 "the broker they came from has them again",
                 () -> a.broker.channel(TOPIC, "work").queued() == 20);
@@ -600,7 +600,7 @@ class FederationTest {
         LinkedBroker.join(a, b);
         Reader atB = reader(b, "work", 10);
         awaitConsumers("work", 1, a, b);
-        RunningBroker.await(a.broker.path().deleteChannel(new TopicName(TOPIC), "work"));
+        deleteChannel(a, "work");
         awaitConsumers("work", 1, a);
         publish(a, TOPIC, "m", 10);
         await("they come", () -> atB.count() == 10);
@@ -660,6 +660,12 @@ class FederationTest {
 
     private static String outcomeOnly(NsqSocket.Frame frame) {
         return frame.type() + " " + frame.text();
+    }
+
+    private static void deleteChannel(LinkedBroker at, String channel) {
+        TopicDefinition with = Definitions.of(new TopicName(TOPIC), TopicSettings.defaults(), channel);
+        RunningBroker.await(at.broker.path().lay(with));
+        RunningBroker.await(at.broker.path().lay(with.withoutChannel(channel)));
     }
 
     private LinkedBroker broker(String id) throws IOException {

@@ -264,7 +264,7 @@ class MessagePathTest {
     @Test
     void shouldRefuseWithTheTimeToRetryAndStayOpenWhenItPolices() throws IOException {
         RunningBroker.await(broker.path()
-                .define(new TopicName("strict"), TopicSettings.defaults().with(LimitMode.POLICE)));
+                .lay(Definitions.of(new TopicName("strict"), TopicSettings.defaults().with(LimitMode.POLICE))));
         broker.supply("strict", 0.1, 1);
         try (NsqSocket client = client()) {
             client.sendBody("PUB strict", "a");
@@ -281,9 +281,7 @@ class MessagePathTest {
     @Test
     void shouldEndTheConnectionWhenAPublicationWaitedTooLong() throws IOException {
         RunningBroker.await(broker.path()
-                .define(
-                        new TopicName("short"),
-                        TopicSettings.defaults().withMaxDelayNs(TimeUnit.MILLISECONDS.toNanos(50))));
+                .lay(Definitions.of(new TopicName("short"), TopicSettings.defaults().withMaxDelayNs(TimeUnit.MILLISECONDS.toNanos(50)))));
         try (NsqSocket client = client()) {
             client.sendBody("PUB short", "no supply at all");
             assertThat(client.answer()).startsWith("E_PUB_FAILED");
@@ -348,7 +346,7 @@ class MessagePathTest {
         try (NsqSocket consumer = client()) {
             consumer.send("SUB orders work\nRDY 1\n");
             assertThat(consumer.answer()).isEqualTo("OK");
-            RunningBroker.await(broker.path().delete(new TopicName("orders")));
+            RunningBroker.await(broker.path().lay(Definitions.gone(new TopicName("orders"))));
             assertThat(consumer.ended()).isTrue();
         }
     }
@@ -394,7 +392,7 @@ class MessagePathTest {
         int messages = 1_500_000;
         broker.supply("flood", 100_000_000, 100_000_000);
         RunningBroker.await(broker.path()
-                .define(new TopicName("flood"), TopicSettings.defaults().withQueue(1_000, Overflow.DROP_OLDEST)));
+                .lay(Definitions.of(new TopicName("flood"), TopicSettings.defaults().withQueue(1_000, Overflow.DROP_OLDEST))));
         try (NsqSocket publisher = client()) {
             byte[] thousand = "PUB flood\n\0\0\0\1x".repeat(1_000).getBytes(StandardCharsets.ISO_8859_1);
             AtomicInteger sent = new AtomicInteger();

@@ -100,8 +100,8 @@ final class ShardsFixture {
         lease.renewed(nowNs);
     }
 
-    ShardsFixture topic(TopicSettings settings) {
-        shards.define(TOPIC, settings);
+    ShardsFixture topic(TopicSettings settings, String... channels) {
+        shards.lay(Definitions.of(TOPIC, settings, channels));
         return this;
     }
 
