@@ -1,6 +1,7 @@
 package io.weir.topics;
 
 import io.weir.config.value.ChannelName;
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
@@ -22,7 +23,9 @@ import java.util.function.LongSupplier;
  * line, and nobody overtakes. Each message takes its token once, when it comes in: what is delivered again costs none.
  *
  * <p>A batch that the bucket holds at once passes at once; a larger one passes message by message as tokens come, and has
- * its outcome when the last has passed. A topic that refuses instead of shaping takes a batch as a whole or not at all.
+ * its outcome when the last has passed: one that has begun is not given up, however long it takes, because its publisher would
+ * publish all of it again. One that could not pass within the longest delay even if all of the topic's limit were here is refused as it
+ * comes. A topic that refuses instead of shaping takes a batch as a whole or not at all.
  *
  * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line.
  */
@@ -44,6 +47,9 @@ final class TopicShard {
     private TopicSettings settings;
     private long revision;
     private Set<String> limitedChannels = Set.of();
+    /** The most that the whole limit lets pass within the longest delay. */
+    private double mostInTime;
+
     private boolean paused;
     private int waiting;
     private long retryAtNs;
@@ -91,6 +97,11 @@ final class TopicShard {
             return;
         }
         settings = definition.delivery().settings();
+        TopicDefinition.LimitSettings limit = definition.limit();
+        // A double will do: it decides who may wait, not what passes.
+        mostInTime = (limit.burstMicros()
+                        + (double) limit.rateMicros() * settings.maxDelayNs() / TimeUnit.SECONDS.toNanos(1))
+                / Limit.MICROS;
         paused = definition.paused();
         limitedChannels = definition.limitedChannels();
         for (Channel channel : new ArrayList<>(channels)) {
@@ -184,6 +195,11 @@ final class TopicShard {
 
     private void await(Publication publication, long nowNs) {
         int count = publication.count;
+        if (settings != null && !passesInTime(publication)) {
+            shards.arrived(gate, count, waiting, nowNs);
+            refuseAsTooLarge(publication);
+            return;
+        }
         int most = settings().maxWaiting();
         // A batch larger than the bound may still come when nothing else waits.
         if (waiting > 0 && waiting + count > most || most == 0) {
@@ -226,7 +242,14 @@ final class TopicShard {
             retryAtNs = nowNs + RETRY_NS;
             return false;
         }
-        boolean whole = settings.mode() == LimitMode.POLICE;
+        if (publication.next == 0 && !passesInTime(publication)) {
+            // It came before the definition did.
+            line.remove();
+            waiting -= publication.count;
+            refuseAsTooLarge(publication);
+            return true;
+        }
+        boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
         int tokens = whole ? publication.left() : 1;
         // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
         if (!passes(tokens, nowNs)) {
@@ -249,6 +272,19 @@ final class TopicShard {
             accept(publication);
         }
         return true;
+    }
+
+    private boolean passesInTime(Publication publication) {
+        return publication.count == 1 || settings.mode() != LimitMode.SHAPE || publication.count <= mostInTime;
+    }
+
+    private void refuseAsTooLarge(Publication publication) {
+        gate.countRefused(publication.count);
+        failAsHeldUp(
+                publication,
+                "the topic's limit lets at most " + (long) mostInTime + " messages pass within its "
+                        + TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()) + " ms: publish fewer than "
+                        + publication.count + " at once");
     }
 
     private void expireLine(long nowNs) {

@@ -5,8 +5,10 @@ import static io.weir.topics.ShardsFixture.TOPIC;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.ShardsFixture.Reader;
+import io.weir.topics.TopicDefinition.LimitSettings;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -119,6 +121,59 @@ class TopicShardTest {
         broker.pass(SECOND_NS / 10);
         assertThat(reader.bodies()).containsExactly("a", "b", "c", "d", "next");
         assertThat(gate(broker).admitted()).isEqualTo(5);
+    }
+
+    @Test
+    void shouldGoOnWithABatchThatHasBegunToPassAndFailThoseBehindItThatWaitedTooLong() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(SHAPED.withMaxDelayNs(SECOND_NS)).supply(1, 2);
+        Reader reader = broker.reader("work", 100);
+        broker.publishBatch("a", "b", "c", "d");
+        broker.publish("behind");
+        for (int i = 0; i < 20; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said)
+                .containsExactly("2 failed: it waited longer than the topic's 1000 ms", "1 accepted");
+        assertThat(reader.bodies()).containsExactly("a", "b", "c", "d");
+        assertThat(broker.shards.store().messages()).as("all with the reader").isEqualTo(4);
+    }
+
+    @Test
+    void shouldRefuseABatchAtOnceThatTheWholeLimitCouldNotLetPassInTime() {
+        TopicSettings hasty = SHAPED.withMaxDelayNs(SECOND_NS / 2);
+        LimitSettings limit = new LimitSettings(4_000_000, 2_000_000, 0, Sharing.DEFAULT);
+        ShardsFixture broker = new ShardsFixture().supply(1, 1);
+        broker.publishBatch("1", "2", "3", "4", "5");
+        broker.shards.lay(Definitions.of(TOPIC, limit, hasty));
+        broker.work();
+        String refusal = "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
+        assertThat(broker.outcomes.said).as("it came before the definition").containsExactly("1 " + refusal);
+        broker.publishBatch("1", "2", "3", "4", "5");
+        assertThat(broker.outcomes.said).as("as it comes").containsExactly("1 " + refusal, "2 " + refusal);
+        assertThat(broker.shards.store().messages()).as("nothing of them passed").isZero();
+        assertThat(gate(broker).refused()).isEqualTo(10);
+        broker.publishBatch("1", "2", "3", "4");
+        for (int i = 0; i < 30; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said).as("it has begun, though most of the limit is elsewhere").endsWith("3 accepted");
+        broker.shards.lay(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
+        broker.publishBatch("1", "2", "3", "4", "5");
+        assertThat(broker.outcomes.said).endsWith("4 accepted");
+    }
+
+    @Test
+    void shouldLetABatchPassThatHasBegunWhenTheTopicComesToPolice() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 2);
+        Reader reader = broker.reader("work", 100);
+        broker.publishBatch("a", "b", "c", "d");
+        broker.work();
+        broker.topic(SHAPED.with(LimitMode.POLICE));
+        broker.pass(SECOND_NS / 10);
+        broker.pass(SECOND_NS / 10);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        assertThat(reader.bodies()).containsExactly("a", "b", "c", "d");
     }
 
     @Test
