@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -64,6 +65,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
 
     private record Answered(TopicName topic, Topic.Answer answer) implements Command {}
 
+    private record ChannelMade(TopicName topic, TopicDefinition definition, String problem) implements Command {}
+
     private record NoAnswer(TopicName topic, String why) implements Command {}
 
     private final BrokerId here;
@@ -83,7 +86,10 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private final Set<TopicName> laying = new HashSet<>();
     /** Those that could not be laid; they wait for the next look. */
     private final Set<TopicName> notLaid = new HashSet<>();
+    /** That consumers here came for, and that are not known to be in the definition. */
     private final Map<TopicName, Set<String>> channels = new HashMap<>();
+
+    private final Set<TopicName> makingChannel = new HashSet<>();
     private long upTo;
     private boolean readOnce;
     private boolean looking;
@@ -133,6 +139,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
                 .onMessage(LookDue.class, due -> onLookDue())
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
+                .onMessage(ChannelMade.class, this::onChannelMade)
                 .onMessage(Laid.class, this::onLaid)
                 .onMessage(ReviewDue.class, due -> onReviewDue())
                 .onMessage(Reviewed.class, this::onReviewed)
@@ -194,12 +201,12 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     }
 
     private Behavior<Command> onChannelWanted(ChannelWanted wanted) {
-        channels.computeIfAbsent(wanted.topic, topic -> new HashSet<>()).add(wanted.channel);
+        channels.computeIfAbsent(wanted.topic, topic -> new LinkedHashSet<>()).add(wanted.channel);
         makeChannels(wanted.topic);
         return this;
     }
 
-    /** Those that consumers here came for and the topic does not have yet; a topic must be there first. */
+    /** The next of those that consumers here came for and the topic does not have yet; a topic must be there first. */
     private void makeChannels(TopicName topic) {
         TopicDefinition definition = known.get(topic);
         Set<String> wanted = channels.get(topic);
@@ -211,15 +218,32 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
             channels.remove(topic);
             return;
         }
+        if (!makingChannel.add(topic)) {
+            return;
+        }
         String channel = wanted.iterator().next();
+        // It stands last from now on, so that one that is refused does not keep the others from their turn.
+        wanted.remove(channel);
+        wanted.add(channel);
         getContext()
                 .pipeToSelf(
                         sharding.entityRefFor(Topic.KEY, topic.value())
-                                .<Topic.Answer>ask(
-                                        replyTo -> new Topic.EnsureChannel(channel, replyTo), PATIENCE),
-                        (answer, failure) -> failure == null && answer.problem() == null
-                                ? new Answered(topic, answer)
-                                : new NoAnswer(topic, failure == null ? answer.problem() : failure.getMessage()));
+                                .<Topic.Answer>ask(replyTo -> new Topic.EnsureChannel(channel, replyTo), PATIENCE),
+                        (answer, failure) -> new ChannelMade(
+                                topic,
+                                failure == null ? answer.definition() : null,
+                                failure == null ? answer.problem() : failure.getMessage()));
+    }
+
+    /** What could not be made is tried again at the next look. */
+    private Behavior<Command> onChannelMade(ChannelMade made) {
+        makingChannel.remove(made.topic);
+        if (made.problem != null) {
+            getContext().getLog().debug("{} got no channel of {}: {}", here, made.topic, made.problem);
+        } else {
+            learn(made.definition);
+        }
+        return this;
     }
 
     private Behavior<Command> onLookNow() {
@@ -249,6 +273,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         toLay.addAll(notLaid);
         notLaid.clear();
         layNext();
+        List.copyOf(channels.keySet()).forEach(this::makeChannels);
         timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
         lookAgain = false;
     }

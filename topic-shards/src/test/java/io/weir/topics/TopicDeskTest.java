@@ -192,6 +192,17 @@ class TopicDeskTest {
     }
 
     @Test
+    void shouldTryAgainToMakeAChannelThatCouldNotBeMade() {
+        ensuresThatFail.set(2);
+        TopicName topic = topic("wanted-again");
+        rows.put(Definitions.of(topic, SETTINGS));
+        ActorRef<TopicDesk.Command> desk = desk();
+        desk.tell(new TopicDesk.ChannelWanted(topic, "work"));
+        desk.tell(new TopicDesk.ChannelWanted(topic, "rest"));
+        RunningBroker.await("both are laid", () -> channelsHere(topic).equals(List.of("rest", "work")));
+    }
+
+    @Test
     void shouldLayMoreTopicsThanThePathTakesCommandsAtOnce() {
         for (int i = 0; i < 3_000; i++) {
             rows.put(Definitions.of(topic("many-" + i), SETTINGS, "work"));
