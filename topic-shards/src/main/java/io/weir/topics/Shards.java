@@ -282,6 +282,7 @@ final class Shards implements MessagePort {
         if (shard.done() && byName.get(shard.name().value()) == shard) {
             forget(shard);
             shard.close("the topic is gone");
+            directory.ended(shard.name());
         }
     }
 

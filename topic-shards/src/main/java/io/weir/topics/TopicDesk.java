@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
@@ -30,7 +31,8 @@ import java.util.function.Consumer;
  *
  * <p>What is to be laid waits until it is: at most {@value #MOST_LAYING} topics at a time, and again at the next look what could not be
  * done. The message path outlives this actor and may miss what happened between two of them; so the first thing after the first look, and
- * then every half minute, is to ask the path what it has and to lay what is newer.
+ * then every half minute, is to ask the path what it has and to lay what is newer. Then it also says which ephemeral topics are used
+ * here: those that no broker uses are deleted.
  */
 public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -47,6 +49,9 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
 
     /** A consumer came for a channel: all brokers of the topic are to keep messages for it. */
     public record ChannelWanted(TopicName topic, String channel) implements Command {}
+
+    /** The message path has let go of a topic. */
+    public record Ended(TopicName topic) implements Command {}
 
     /** A row is new. */
     public record LookNow() implements Command, CrossesNodes {}
@@ -92,6 +97,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private final Set<TopicName> makingChannel = new HashSet<>();
     private long upTo;
     private boolean readOnce;
+    private boolean reviewedOnce;
     private boolean looking;
     private boolean lookAgain;
 
@@ -135,6 +141,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         return newReceiveBuilder()
                 .onMessage(Wanted.class, this::onWanted)
                 .onMessage(ChannelWanted.class, this::onChannelWanted)
+                .onMessage(Ended.class, this::onEnded)
                 .onMessage(LookNow.class, now -> onLookNow())
                 .onMessage(LookDue.class, due -> onLookDue())
                 .onMessage(Looked.class, this::onLooked)
@@ -152,6 +159,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         served.add(wanted.topic);
         TopicDefinition definition = known.get(wanted.topic);
         if (definition != null && definition.exists()) {
+            sayInUse(Stream.of(wanted.topic));
             lay(wanted.topic);
         } else if (readOnce) {
             make(wanted.topic);
@@ -185,8 +193,12 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
 
     private Behavior<Command> onAnswered(Answered answered) {
         asking.remove(answered.topic);
-        if (answered.answer.problem() != null) {
-            path.refuse(answered.topic, answered.answer.problem());
+        String problem = answered.answer.problem();
+        if (problem != null && answered.answer.pending()) {
+            // Its name is still being freed; the path asks again.
+            getContext().getLog().debug("{} waits for {}: {}", here, answered.topic, problem);
+        } else if (problem != null) {
+            path.refuse(answered.topic, problem);
         } else {
             learn(answered.answer.definition());
         }
@@ -203,6 +215,15 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private Behavior<Command> onChannelWanted(ChannelWanted wanted) {
         channels.computeIfAbsent(wanted.topic, topic -> new LinkedHashSet<>()).add(wanted.channel);
         makeChannels(wanted.topic);
+        return this;
+    }
+
+    /** A topic with channels is served wherever they have to be kept, whether somebody is there for it or not. */
+    private Behavior<Command> onEnded(Ended ended) {
+        TopicDefinition definition = known.get(ended.topic);
+        if (definition == null || definition.channels().isEmpty()) {
+            served.remove(ended.topic);
+        }
         return this;
     }
 
@@ -371,7 +392,23 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
                 lay(topic);
             }
         });
+        sayInUse();
         timers.startSingleTimer(new ReviewDue(), REVIEW_EVERY);
         return this;
+    }
+
+    /** The first time of all that there are: one that a cluster left behind which is no more would otherwise never notice that nobody uses it. */
+    private void sayInUse() {
+        Stream<TopicName> used = reviewedOnce
+                ? served.stream()
+                : known.values().stream().filter(TopicDefinition::exists).map(TopicDefinition::name);
+        reviewedOnce = true;
+        sayInUse(used);
+    }
+
+    private void sayInUse(Stream<TopicName> used) {
+        used.filter(TopicName::ephemeral)
+                .forEach(topic ->
+                        sharding.entityRefFor(Topic.KEY, topic.value()).tell(new Topic.InUse()));
     }
 }

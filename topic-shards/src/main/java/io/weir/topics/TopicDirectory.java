@@ -16,4 +16,7 @@ public interface TopicDirectory {
      * Must not wait, either.
      */
     default void channelWanted(TopicName topic, String channel) {}
+
+    /** This broker has nothing to do with the topic any more, until it is {@link #wanted} again. Must not wait, either. */
+    default void ended(TopicName topic) {}
 }

@@ -51,6 +51,7 @@ final class TopicShard {
     private double mostInTime;
 
     private boolean paused;
+    private boolean hadChannels;
     private int waiting;
     private long retryAtNs;
     private long askedNs;
@@ -458,6 +459,7 @@ final class TopicShard {
         Channel channel = new Channel(channelName, this, store);
         channel.limit(gateOf(channelName), nowNs);
         channels.add(channel);
+        hadChannels = true;
         return channel;
     }
 
@@ -490,9 +492,15 @@ final class TopicShard {
         roomMade();
     }
 
-    /** Nothing is left that anybody could miss: an ephemeral topic without channels, or one that never came to be. */
+    /**
+     * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or one that never came to be. Not an ephemeral
+     * topic that waits for its first channel, with what was published to it.
+     */
     boolean done() {
-        return channels.isEmpty() && waiting == 0 && (settings == null || name.ephemeral());
+        return channels.isEmpty()
+                && waiting == 0
+                && unrouted.isEmpty()
+                && (settings == null || name.ephemeral() && hadChannels);
     }
 
     /** Lets go of everything; the publishers that wait are told why. */

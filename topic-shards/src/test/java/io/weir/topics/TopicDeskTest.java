@@ -203,6 +203,42 @@ class TopicDeskTest {
     }
 
     @Test
+    void shouldSayThatAnEphemeralTopicIsUsedWhereItIs() {
+        TopicName left = topic("left-behind#ephemeral");
+        TopicName used = topic("used#ephemeral");
+        rows.put(Definitions.of(left, SETTINGS));
+        ActorRef<TopicDesk.Command> desk = desk();
+        RunningBroker.await("its topic is woken", () -> asked.contains("InUse " + left));
+        rows.put(Definitions.of(used, SETTINGS));
+        desk.tell(new TopicDesk.LookNow());
+        RunningBroker.await("it is known", () -> {
+            desk.tell(new TopicDesk.Wanted(used));
+            return asked.contains("InUse " + used);
+        });
+    }
+
+    @Test
+    void shouldLayNoMoreOfATopicThatThePathLetGoOf() {
+        TopicName topic = topic("let-go#ephemeral");
+        TopicName marker = topic("marker");
+        TopicDefinition definition = Definitions.of(topic, SETTINGS);
+        rows.put(definition);
+        ActorRef<TopicDesk.Command> desk = desk();
+        desk.tell(new TopicDesk.Wanted(topic));
+        RunningBroker.await("it is laid", () -> revision(topic) == definition.revision());
+        RunningBroker.await(broker.path().lay(definition.gone()));
+        desk.tell(new TopicDesk.Ended(topic));
+        rows.put(definition.withPaused(true));
+        rows.put(Definitions.of(marker, SETTINGS, "work"));
+        RunningBroker.await("what came after it is laid", () -> revision(marker) > 0);
+        assertThat(revision(topic)).isNegative();
+    }
+
+    private long revision(TopicName topic) {
+        return RunningBroker.await(broker.path().revisions()).getOrDefault(topic, -1L);
+    }
+
+    @Test
     void shouldLayMoreTopicsThanThePathTakesCommandsAtOnce() {
         for (int i = 0; i < 3_000; i++) {
             rows.put(Definitions.of(topic("many-" + i), SETTINGS, "work"));

@@ -177,6 +177,26 @@ class TopicShardTest {
     }
 
     @Test
+    void shouldKeepWhatIsPublishedToAnEphemeralTopicBeforeItsFirstChannel() {
+        TopicName topic = new TopicName("reply#ephemeral");
+        ShardsFixture broker = new ShardsFixture().supply(topic, 10, 10);
+        broker.publish(topic, "early", 0);
+        broker.work();
+        broker.shards.lay(Definitions.of(topic, SHAPED));
+        broker.work();
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.publish(topic, "too", 0);
+        broker.work();
+        assertThat(broker.wanted).as("it is known from now on").containsExactly(topic);
+        Reader reader = broker.reader(topic, "c#ephemeral", 10);
+        assertThat(reader.bodies()).containsExactly("early", "too");
+        reader.subscription.close(broker.nowNs);
+        assertThat(broker.shards.stats()).as("gone with its last channel").isEmpty();
+        assertThat(broker.ended).containsExactly(topic);
+        assertThat(broker.shards.store().messages()).isZero();
+    }
+
+    @Test
     void shouldHoldEverythingWhileTheLeaseIsOut() {
         ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1_000);
         broker.nowNs += 3_600 * SECOND_NS;
@@ -246,6 +266,7 @@ class TopicShardTest {
         broker.reader("one", 1);
         assertThat(broker.shards.subscribe(new Reader(), "orders", "two", SECOND_NS, broker.nowNs))
                 .isNull();
+        assertThat(broker.channelsWanted).as("none that nobody got").containsExactly("orders one");
     }
 
     @Test

@@ -266,6 +266,14 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     @Override
+    public void ended(TopicName topic) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.Ended(topic));
+        }
+    }
+
+    @Override
     public void close() {
         links.ifPresent(BrokerLinks::close);
         if (path != null) {
