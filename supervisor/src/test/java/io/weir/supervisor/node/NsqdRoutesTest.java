@@ -173,6 +173,7 @@ class NsqdRoutesTest {
         refused("POST", "/channel/create?topic=t-none", "", 400, "MISSING_ARG_CHANNEL");
         refused("POST", "/channel/create?topic=t-none&channel=a%20b", "", 400, "INVALID_ARG_CHANNEL");
         refused("POST", "/channel/create?topic=t-none&channel=c", "", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/channel/create?topic=t-none&channel=c%23ephemeral", "", 400, "INVALID_ARG_CHANNEL");
         refused("GET", "/lookup", "", 400, "MISSING_ARG_TOPIC");
         refused("GET", "/lookup?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
         refused("GET", "/channels", "", 400, "MISSING_ARG_TOPIC");
