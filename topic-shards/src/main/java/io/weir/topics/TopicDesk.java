@@ -85,6 +85,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private final Map<TopicName, TopicDefinition> known = new HashMap<>();
     private final Set<TopicName> served = new HashSet<>();
     private final Set<TopicName> asking = new HashSet<>();
+    /** Those that could not be made; they wait for the next look. */
+    private final Set<TopicName> notMade = new HashSet<>();
     /** Whose definition is newer than what was laid; in the order in which they came. */
     private final Set<TopicName> toLay = new LinkedHashSet<>();
     /** Those on their way to the path. */
@@ -195,8 +197,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         asking.remove(answered.topic);
         String problem = answered.answer.problem();
         if (problem != null && answered.answer.pending()) {
-            // Its name is still being freed; the path asks again.
-            getContext().getLog().debug("{} waits for {}: {}", here, answered.topic, problem);
+            // Its name is still being freed.
+            notMade(answered.topic, problem);
         } else if (problem != null) {
             path.refuse(answered.topic, problem);
         } else {
@@ -205,11 +207,22 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         return this;
     }
 
-    /** The message path asks again. */
     private Behavior<Command> onNoAnswer(NoAnswer none) {
         asking.remove(none.topic);
-        getContext().getLog().debug("{} got no answer about {}: {}", here, none.topic, none.why);
+        notMade(none.topic, none.why);
         return this;
+    }
+
+    /** The message path asks again only when somebody comes; a consumer that is there already would wait for that. */
+    private void notMade(TopicName topic, String why) {
+        getContext().getLog().debug("{} could not make {}: {}", here, topic, why);
+        notMade.add(topic);
+    }
+
+    private void makeAgain() {
+        List<TopicName> again = List.copyOf(notMade);
+        notMade.clear();
+        again.stream().filter(served::contains).forEach(topic -> onWanted(new Wanted(topic)));
     }
 
     private Behavior<Command> onChannelWanted(ChannelWanted wanted) {
@@ -294,6 +307,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         toLay.addAll(notLaid);
         notLaid.clear();
         layNext();
+        makeAgain();
         List.copyOf(channels.keySet()).forEach(this::makeChannels);
         timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
         lookAgain = false;
@@ -373,8 +387,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         getContext()
                 .pipeToSelf(
                         path.revisions(),
-                        (revisions, failure) ->
-                                new Reviewed(revisions, failure == null ? null : failure.getMessage()));
+                        (revisions, failure) -> new Reviewed(revisions, failure == null ? null : failure.getMessage()));
         return this;
     }
 
@@ -387,8 +400,10 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
         reviewed.revisions.forEach((topic, revision) -> {
             served.add(topic);
             TopicDefinition definition = known.get(topic);
-            // One that waits for its first definition asks by itself; that a former topic of its name is gone is no news to it.
-            if (definition != null && definition.revision() > revision && (revision > 0 || definition.exists())) {
+            if (revision == 0) {
+                // Perhaps it asked when no desk was there.
+                onWanted(new Wanted(topic));
+            } else if (definition != null && definition.revision() > revision) {
                 lay(topic);
             }
         });
@@ -407,8 +422,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     }
 
     private void sayInUse(Stream<TopicName> used) {
-        used.filter(TopicName::ephemeral)
-                .forEach(topic ->
-                        sharding.entityRefFor(Topic.KEY, topic.value()).tell(new Topic.InUse()));
+        used.filter(TopicName::ephemeral).forEach(topic -> sharding.entityRefFor(Topic.KEY, topic.value())
+                .tell(new Topic.InUse()));
     }
 }

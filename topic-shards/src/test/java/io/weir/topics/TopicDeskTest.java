@@ -70,9 +70,7 @@ class TopicDeskTest {
 
     @BeforeAll
     static void startCluster() {
-        kit = ActorTestKit.create(
-                "desks",
-                ConfigFactory.parseString("""
+        kit = ActorTestKit.create("desks", ConfigFactory.parseString("""
                         akka.loglevel = OFF
                         akka.actor.provider = cluster
                         akka.remote.artery.canonical { hostname = "127.0.0.1", port = 0 }
@@ -95,7 +93,8 @@ class TopicDeskTest {
     void start() throws IOException {
         current = this;
         broker = new RunningBroker(
-                GatewaySettings.defaults(), (path, topic) -> desks.forEach(desk -> desk.tell(new TopicDesk.Wanted(topic))));
+                GatewaySettings.defaults(),
+                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicDesk.Wanted(topic))));
     }
 
     @AfterEach
@@ -125,7 +124,14 @@ class TopicDeskTest {
         TopicDeskTest test = current;
         return Behaviors.receiveMessage(message -> {
             test.asked.add(message.getClass().getSimpleName() + " " + name);
-            if (message instanceof Topic.EnsureChannel ensure) {
+            if (message instanceof Topic.Ensure ensure) {
+                if (test.ensuresThatFail.getAndDecrement() > 0) {
+                    ensure.replyTo().tell(new Topic.Answer(TopicDefinition.none(name), true, "still being deleted"));
+                } else {
+                    test.rows.put(Definitions.of(name, SETTINGS));
+                    ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), false, null));
+                }
+            } else if (message instanceof Topic.EnsureChannel ensure) {
                 if (test.ensuresThatFail.getAndDecrement() > 0) {
                     ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), false, "not now"));
                 } else {
@@ -178,7 +184,8 @@ class TopicDeskTest {
         RunningBroker.await(
                 "the deleted topic is gone",
                 () -> !RunningBroker.await(broker.path().revisions()).containsKey(gone));
-        RunningBroker.await("the deleted channels are gone", () -> channelsHere(kept).isEmpty());
+        RunningBroker.await(
+                "the deleted channels are gone", () -> channelsHere(kept).isEmpty());
     }
 
     @Test
@@ -200,6 +207,21 @@ class TopicDeskTest {
         desk.tell(new TopicDesk.ChannelWanted(topic, "work"));
         desk.tell(new TopicDesk.ChannelWanted(topic, "rest"));
         RunningBroker.await("both are laid", () -> channelsHere(topic).equals(List.of("rest", "work")));
+    }
+
+    /** A consumer comes once, and waits. */
+    @Test
+    void shouldTryAgainToMakeATopicThatIsStillBeingDeletedOrWasWantedBeforeTheDeskCame() throws IOException {
+        ensuresThatFail.set(2);
+        TopicName topic = topic("made-again");
+        try (NsqSocket consumer = NsqSocket.greeted(broker.address())) {
+            consumer.send("SUB " + topic + " work\n");
+            assertThat(consumer.answer()).isEqualTo("OK");
+            assertThat(revision(topic)).isZero();
+            desk();
+            RunningBroker.await("it is made", () -> revision(topic) > 0);
+            assertThat(asked.stream().filter(("Ensure " + topic)::equals)).hasSize(3);
+        }
     }
 
     @Test
@@ -245,6 +267,7 @@ class TopicDeskTest {
         }
         desk();
         RunningBroker.await(
-                "all are laid", () -> RunningBroker.await(broker.path().revisions()).size() == 3_000);
+                "all are laid",
+                () -> RunningBroker.await(broker.path().revisions()).size() == 3_000);
     }
 }
