@@ -197,6 +197,7 @@ final class Channel {
             return true;
         }
         dropped++;
+        shard.droppedByChannel();
         if (queue.isEmpty()) {
             // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
             store.release(message);

@@ -167,6 +167,11 @@ public final class MessagePath implements AutoCloseable {
         return ask(shards::stats);
     }
 
+    /** All topics together; cheap, however many there are. */
+    public CompletionStage<PathStats> totals() {
+        return ask(shards::totals);
+    }
+
     /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
     public CompletionStage<List<ClientStats>> clients() {
         return ask(loop::clients);

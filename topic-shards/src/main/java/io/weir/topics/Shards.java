@@ -50,6 +50,7 @@ final class Shards implements MessagePort {
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
     private long nextId;
+    private long dropped;
     private long nowNs;
     private long lookAgainNs = NO_DEADLINE;
     private long lookedNs;
@@ -276,6 +277,15 @@ final class Shards implements MessagePort {
 
     List<TopicStats> stats() {
         return all.stream().map(TopicShard::stats).toList();
+    }
+
+    PathStats totals() {
+        return new PathStats(store.bytesInUse(), store.bytesReserved(), store.maxBytes(), store.messages(), dropped);
+    }
+
+    /** Beside the counters of topics and channels, which go with them. */
+    void countDropped() {
+        dropped++;
     }
 
     void forgetIfDone(TopicShard shard) {

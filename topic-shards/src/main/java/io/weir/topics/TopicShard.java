@@ -407,6 +407,7 @@ final class TopicShard {
                 && unrouted.size() >= settings().maxQueued()) {
             store.release((int) unrouted.poll());
             dropped++;
+            shards.countDropped();
         }
         unrouted.add(message);
     }
@@ -566,6 +567,11 @@ final class TopicShard {
 
     void awaitTokensNoMore(Channel channel) {
         shards.unlistThirsty(channel);
+    }
+
+    /** By one of its channels, which counts by itself. */
+    void droppedByChannel() {
+        shards.countDropped();
     }
 
     LongSupplier clock() {
