@@ -54,6 +54,13 @@ final class Definitions {
                 Map.of(channel, new LimitVersion(1, AMPLE)));
     }
 
+    /** The defaults, but for how long a publication may wait. */
+    static TopicSettings hasty(long maxDelayNs) {
+        TopicSettings usual = TopicSettings.defaults();
+        return new TopicSettings(
+                usual.mode(), maxDelayNs, usual.maxWaiting(), usual.maxQueued(), usual.overflow(), usual.clock());
+    }
+
     static TopicDefinition gone(TopicName topic) {
         return of(topic, TopicSettings.defaults()).gone();
     }

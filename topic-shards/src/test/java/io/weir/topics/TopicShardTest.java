@@ -46,7 +46,7 @@ class TopicShardTest {
     @Test
     void shouldFailAPublicationThatWaitedTooLong() {
         ShardsFixture broker =
-                new ShardsFixture().topic(SHAPED.withMaxDelayNs(SECOND_NS)).supply(0.1, 1);
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(0.1, 1);
         broker.publish("m0");
         broker.publish("m1");
         broker.pass(SECOND_NS - 1);
@@ -126,7 +126,7 @@ class TopicShardTest {
     @Test
     void shouldGoOnWithABatchThatHasBegunToPassAndFailThoseBehindItThatWaitedTooLong() {
         ShardsFixture broker =
-                new ShardsFixture().topic(SHAPED.withMaxDelayNs(SECOND_NS)).supply(1, 2);
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(1, 2);
         Reader reader = broker.reader("work", 100);
         broker.publishBatch("a", "b", "c", "d");
         broker.publish("behind");
@@ -141,23 +141,28 @@ class TopicShardTest {
 
     @Test
     void shouldRefuseABatchAtOnceThatTheWholeLimitCouldNotLetPassInTime() {
-        TopicSettings hasty = SHAPED.withMaxDelayNs(SECOND_NS / 2);
+        TopicSettings hasty = Definitions.hasty(SECOND_NS / 2);
         LimitSettings limit = new LimitSettings(4_000_000, 2_000_000, 0, Sharing.DEFAULT);
         ShardsFixture broker = new ShardsFixture().supply(1, 1);
         broker.publishBatch("1", "2", "3", "4", "5");
         broker.shards.lay(Definitions.of(TOPIC, limit, hasty));
         broker.work();
-        String refusal = "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
+        String refusal =
+                "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
         assertThat(broker.outcomes.said).as("it came before the definition").containsExactly("1 " + refusal);
         broker.publishBatch("1", "2", "3", "4", "5");
         assertThat(broker.outcomes.said).as("as it comes").containsExactly("1 " + refusal, "2 " + refusal);
-        assertThat(broker.shards.store().messages()).as("nothing of them passed").isZero();
+        assertThat(broker.shards.store().messages())
+                .as("nothing of them passed")
+                .isZero();
         assertThat(gate(broker).refused()).isEqualTo(10);
         broker.publishBatch("1", "2", "3", "4");
         for (int i = 0; i < 30; i++) {
             broker.pass(SECOND_NS / 10);
         }
-        assertThat(broker.outcomes.said).as("it has begun, though most of the limit is elsewhere").endsWith("3 accepted");
+        assertThat(broker.outcomes.said)
+                .as("it has begun, though most of the limit is elsewhere")
+                .endsWith("3 accepted");
         broker.shards.lay(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
         broker.publishBatch("1", "2", "3", "4", "5");
         assertThat(broker.outcomes.said).endsWith("4 accepted");
