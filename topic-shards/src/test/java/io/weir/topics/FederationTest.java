@@ -486,8 +486,8 @@ class FederationTest {
         };
         LinkedBroker.join(a, b);
         a.home = b.id();
-        Intake intake = new Intake(
-                a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
+        Intake intake =
+                new Intake(a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
 
         assertThat(publish(intake, "none")).isInstanceOfSatisfying(PublishOutcome.UnknownTopic.class, unknown -> {
             assertThat(unknown.topic()).isEqualTo("none");
@@ -523,7 +523,9 @@ class FederationTest {
         NsqSocket small = open(a.publisher());
         small.sendBody("PUB " + TOPIC, "small");
         assertThat(small.answer()).isEqualTo("OK");
-        assertThat(b.broker.stats(TOPIC).published()).as("nothing of the others").isEqualTo(1);
+        assertThat(b.broker.stats(TOPIC).published())
+                .as("nothing of the others")
+                .isEqualTo(1);
         assertThat(b.stats().malformed()).isEqualTo(2);
     }
 

@@ -84,8 +84,9 @@ final class TopicAdmin {
     private static String lasting(String channel) {
         ChannelName name = new ChannelName(channel);
         if (name.ephemeral()) {
-            throw new IllegalArgumentException("channel " + channel
-                    + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused or limited");
+            throw new IllegalArgumentException(
+                    "channel " + channel
+                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused or limited");
         }
         return name.value();
     }

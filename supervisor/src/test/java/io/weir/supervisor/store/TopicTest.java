@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Props;
+import akka.actor.typed.javadsl.AskPattern;
 import akka.actor.typed.javadsl.Behaviors;
+import akka.japi.function.Function;
 import akka.serialization.Serialization;
 import akka.serialization.SerializationExtension;
-import akka.actor.typed.javadsl.AskPattern;
-import akka.japi.function.Function;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
@@ -278,7 +278,9 @@ class TopicTest {
             stage.create();
             // Its first limit is still being minted; it can't be deleted before that is done.
             stage.finish(reply);
-            Await.until("it is deleted", () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
+            Await.until(
+                    "it is deleted",
+                    () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
             assertThat(stage.last(reply).limit().isNone()).isTrue();
 
             stage.finish(reply);
@@ -289,9 +291,13 @@ class TopicTest {
             stage.begin();
             long untilNs = System.nanoTime() + Duration.ofSeconds(1).toNanos();
             Await.until("time has passed", () -> System.nanoTime() - untilNs > 0);
-            assertThat(stage.ask(Topic.Get::new).definition().exists()).as("as long as it has a channel").isTrue();
+            assertThat(stage.ask(Topic.Get::new).definition().exists())
+                    .as("as long as it has a channel")
+                    .isTrue();
             stage.ask(replyTo -> new Topic.DeleteChannel("work", replyTo));
-            Await.until("after its last channel", () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
+            Await.until(
+                    "after its last channel",
+                    () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
         }
     }
 
@@ -320,8 +326,8 @@ class TopicTest {
     @Test
     void shouldCarryWhatBrokersTellTopicsAndShardsBetweenThem() throws Exception {
         try (Stage stage = new Stage(StoreKind.H2, dir)) {
-            ActorRef<ShardEntity.Served> replyTo = stage.system.systemActorOf(
-                    Behaviors.<ShardEntity.Served>ignore(), "replies", Props.empty());
+            ActorRef<ShardEntity.Served> replyTo =
+                    stage.system.systemActorOf(Behaviors.<ShardEntity.Served>ignore(), "replies", Props.empty());
             Serialization serialization = SerializationExtension.get(stage.system);
             for (Object message : List.of(
                     new Topic.InUse(),
