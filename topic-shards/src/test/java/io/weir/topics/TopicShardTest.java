@@ -130,7 +130,7 @@ class TopicShardTest {
         Reader reader = broker.reader("work", 100);
         broker.publishBatch("a", "b", "c", "d");
         broker.publish("behind");
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 25; i++) {
             broker.pass(SECOND_NS / 10);
         }
         assertThat(broker.outcomes.said)
@@ -157,7 +157,7 @@ class TopicShardTest {
                 .isZero();
         assertThat(gate(broker).refused()).isEqualTo(10);
         broker.publishBatch("1", "2", "3", "4");
-        for (int i = 0; i < 30; i++) {
+        for (int i = 0; i < 40; i++) {
             broker.pass(SECOND_NS / 10);
         }
         assertThat(broker.outcomes.said)
