@@ -26,6 +26,7 @@ import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.TlsOffer;
+import io.weir.transport.link.LinkStats;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -205,6 +206,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return Optional.ofNullable(federation).map(Federation::stats);
     }
 
+    /** Of every link; empty where there are none. */
+    List<LinkStats> linkStats() {
+        return links.map(to -> to.links().stats()).orElse(List.of());
+    }
+
     MessagePath path() {
         return path;
     }
@@ -262,6 +268,14 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         ActorRef<TopicDesk.Command> there = desk;
         if (there != null) {
             there.tell(new TopicDesk.ChannelWanted(topic, channel));
+        }
+    }
+
+    @Override
+    public void ended(TopicName topic) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.Ended(topic));
         }
     }
 

@@ -9,7 +9,8 @@ import java.util.Arrays;
  *
  * <p>Memory comes in slabs. A slab is cut into blocks of one size class, four classes to a doubling (so at most a quarter
  * of a block is unused), and when its last message goes, it may serve another class. So nothing is allocated once there are as
- * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good.
+ * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good. When all slabs are in use a
+ * message takes a block of a larger class; only one that is larger than all free blocks finds no room then.
  *
  * <pre>
  *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | uint16 length, context | body |
@@ -50,6 +51,8 @@ public final class MessageStore {
     private int idleSlabs;
     private int slabsMade;
     private long messages;
+    /** Units of blocks that messages have, and of ends of slabs in use that are too short for another block: what nothing can be put into. */
+    private long takenUnits;
 
     /**
      * @param maxBytes of all slabs
@@ -110,10 +113,13 @@ public final class MessageStore {
         if (slab == NONE) {
             slab = openSlab(sizeClass);
             if (slab == NONE) {
+                slab = roomyOfLargerClass(sizeClass);
+            }
+            if (slab == NONE) {
                 return FULL;
             }
         }
-        int unit = cut(slab, sizeClass);
+        int unit = cut(slab, classOf[slab]);
         ByteBuffer bytes = slabs[slab];
         int base = unit * UNIT;
         bytes.putLong(base, timestampNs);
@@ -191,17 +197,26 @@ public final class MessageStore {
         return messages;
     }
 
+    /** That nothing can be put into at the moment. */
     public long bytesInUse() {
-        return (long) (slabsMade - idleSlabs) * slabUnits * UNIT;
+        return takenUnits * UNIT;
+    }
+
+    /** That there may be. */
+    public long maxBytes() {
+        return (long) maxSlabs * slabUnits * UNIT;
     }
 
     public long bytesReserved() {
         return (long) slabsMade * slabUnits * UNIT;
     }
 
-    /** Seven eighths are in use: time to hold publishers back, while what they have under way still fits. */
+    /**
+     * Seven eighths are in use: time to hold publishers back, while what they have under way still fits. Room in slabs that have other
+     * messages counts as room: else a few leftovers of a peak, one a slab, would hold back everybody.
+     */
     public boolean nearlyFull() {
-        return slabsMade - idleSlabs > maxSlabs - (maxSlabs + 7) / 8;
+        return takenUnits > (long) (maxSlabs - (maxSlabs + 7) / 8) * slabUnits;
     }
 
     private int base(int message) {
@@ -221,8 +236,23 @@ public final class MessageStore {
         used[slab] = 0;
         firstFree[slab] = NONE;
         uncut[slab] = 0;
+        takenUnits += restUnits(sizeClass);
         link(slab, sizeClass);
         return slab;
+    }
+
+    private int roomyOfLargerClass(int sizeClass) {
+        for (int larger = sizeClass + 1; larger < roomy.length; larger++) {
+            if (roomy[larger] != NONE) {
+                return roomy[larger];
+            }
+        }
+        return NONE;
+    }
+
+    /** Of a slab's end that is too short for another block. */
+    private int restUnits(int sizeClass) {
+        return slabUnits % classUnits(sizeClass);
     }
 
     private boolean makeSlab() {
@@ -245,6 +275,7 @@ public final class MessageStore {
             uncut[slab] = unit + classUnits(sizeClass);
         }
         used[slab]++;
+        takenUnits += classUnits(sizeClass);
         if (firstFree[slab] == NONE && uncut[slab] + classUnits(sizeClass) > slabUnits) {
             unlink(slab, sizeClass);
         }
@@ -259,7 +290,9 @@ public final class MessageStore {
         slabs[slab].putInt(unit * UNIT, firstFree[slab]);
         firstFree[slab] = unit;
         messages--;
+        takenUnits -= classUnits(sizeClass);
         if (--used[slab] == 0) {
+            takenUnits -= restUnits(sizeClass);
             if (!wasFull) {
                 unlink(slab, sizeClass);
             }
