@@ -360,6 +360,7 @@ class MessagePathTest {
                 usual.maxBodyBytes(),
                 usual.maxReady(),
                 usual.bufferBytes(),
+                usual.maxBufferBytes(),
                 usual.heartbeatNs(),
                 usual.maxHeartbeatNs(),
                 usual.messageTimeoutNs(),

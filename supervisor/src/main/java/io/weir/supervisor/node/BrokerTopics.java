@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import com.sun.management.HotSpotDiagnosticMXBean;
 import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
@@ -27,6 +28,7 @@ import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.TlsOffer;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
@@ -45,15 +47,15 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
 
     /** Where clients reach the brokers that run, as far as the registry was read. */
-    private static final class Neighbours implements BrokerDirectory {
+    static final class Neighbours implements BrokerDirectory {
         private final BrokerId self;
         private volatile Map<BrokerId, String> tcp = Map.of();
 
-        private Neighbours(BrokerId self) {
+        Neighbours(BrokerId self) {
             this.self = self;
         }
 
-        private void follow(List<RegisteredBroker> brokers) {
+        void follow(List<RegisteredBroker> brokers) {
             tcp = brokers.stream()
                     .filter(RegisteredBroker::running)
                     .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
@@ -94,19 +96,25 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         GatewaySettings base = GatewaySettings.defaults();
         int largest = settings.topics().maxMessageBytes();
-        gateway = new GatewaySettings(
-                settings.topics().maxConnections(),
-                largest,
-                Math.max(base.maxBodyBytes(), largest),
-                base.maxReady(),
-                base.bufferBytes(),
-                base.heartbeatNs(),
-                base.maxHeartbeatNs(),
-                base.messageTimeoutNs(),
-                base.maxMessageTimeoutNs(),
-                base.maxDelayNs(),
-                base.stallNs(),
-                settings.clients().handshakeTimeout().toNanos());
+        try {
+            gateway = new GatewaySettings(
+                    settings.topics().maxConnections(),
+                    largest,
+                    Math.max(base.maxBodyBytes(), largest),
+                    base.maxReady(),
+                    base.bufferBytes(),
+                    settings.clients().bufferBytes(),
+                    base.heartbeatNs(),
+                    base.maxHeartbeatNs(),
+                    base.messageTimeoutNs(),
+                    base.maxMessageTimeoutNs(),
+                    base.maxDelayNs(),
+                    base.stallNs(),
+                    settings.clients().handshakeTimeout().toNanos());
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.tcp.buffers: " + e.getMessage());
+        }
+        warnIfMemoryIsShort(settings.topics().storeBytes() + gateway.maxBufferBytes());
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
         PathSettings path = PathSettings.defaults();
@@ -135,6 +143,22 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp);
+    }
+
+    /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
+    private static void warnIfMemoryIsShort(long wantedBytes) {
+        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        long set = jvm == null
+                ? 0
+                : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
+        long mostBytes = set > 0 ? set : Runtime.getRuntime().maxMemory();
+        if (wantedBytes > mostBytes) {
+            LOG.warn(
+                    "weir.topics.store-size and weir.tcp.buffers are {} MiB together, and the process may have {} MiB outside its heap: set"
+                            + " -XX:MaxDirectMemorySize (conf/broker.jvm)",
+                    wantedBytes >> 20,
+                    mostBytes >> 20);
+        }
     }
 
     private static ClientTerms terms(WeirSettings settings) {

@@ -67,7 +67,7 @@ class GatewayFuzzTest {
         }
     }
 
-    private static void await(String what, BooleanSupplier condition) {
+    static void await(String what, BooleanSupplier condition) {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime() - untilNs)
