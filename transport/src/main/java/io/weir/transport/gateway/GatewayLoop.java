@@ -337,7 +337,13 @@ public final class GatewayLoop implements AutoCloseable {
             acceptKey.interestOps(SelectionKey.OP_ACCEPT);
         }
         for (int i = 0; i < connections.size(); i++) {
-            connections.get(i).keepHouse(nowNs);
+            Connection connection = connections.get(i);
+            try {
+                connection.keepHouse(nowNs);
+            } catch (RuntimeException e) {
+                complain("a connection failed and is closed", e);
+                closeLater(connection);
+            }
         }
     }
 

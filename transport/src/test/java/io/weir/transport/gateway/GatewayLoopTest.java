@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -83,6 +86,43 @@ class GatewayLoopTest {
         }
         try (GatewayLoop next = new GatewayLoop(address, GatewaySettings.defaults(), System::nanoTime)) {
             assertThat(next.address()).isEqualTo(address);
+        }
+    }
+
+    /** Breaks it as nothing from outside should be able to. */
+    private static void damage(GatewayLoop loop, int index) throws ReflectiveOperationException {
+        Field connections = GatewayLoop.class.getDeclaredField("connections");
+        connections.setAccessible(true);
+        Field identity = Connection.class.getDeclaredField("identity");
+        identity.setAccessible(true);
+        identity.set(((List<?>) connections.get(loop)).get(index), null);
+    }
+
+    @Test
+    void shouldLookAfterTheOthersWhenHousekeepingFailsForOne() throws Exception {
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(port);
+            try (Client broken = Client.greeted(loop);
+                    Client other = Client.greeted(loop)) {
+                assertThat(broken.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                other.identify("{\"heartbeat_interval\":1000}");
+                CompletableFuture<Void> damaged = new CompletableFuture<>();
+                port.work.add(() -> {
+                    try {
+                        damage(loop, 0);
+                        damaged.complete(null);
+                    } catch (ReflectiveOperationException e) {
+                        damaged.completeExceptionally(e);
+                    }
+                });
+                loop.wakeUp();
+                damaged.get(20, TimeUnit.SECONDS);
+
+                assertThat(other.answer()).isEqualTo("_heartbeat_");
+                assertThat(broken.ended()).isTrue();
+            }
         }
     }
 
