@@ -79,6 +79,12 @@ final class Connection implements Publisher, Subscriber {
     private ByteBuffer in;
 
     private int inStart;
+    /**
+     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer was whole,
+     * however late its turn is. What waits with the kernel or in a layer counts from when it is read.
+     */
+    private long arrivedNs;
+
     private ByteBuffer out;
     private boolean buffersUsed;
     private int quietLooks;
@@ -159,6 +165,9 @@ final class Connection implements Publisher, Subscriber {
         if (count < 0) {
             loop.closeLater(this);
             return;
+        }
+        if (count > 0) {
+            arrivedNs = nowNs;
         }
         unanswered = 0;
         buffersUsed = true;
@@ -316,7 +325,7 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         PublishRequest request = loop.request()
-                .begin(this, open.add(verb, Math.max(1, decoder.messages())), in, nowNs)
+                .begin(this, open.add(verb, Math.max(1, decoder.messages())), in, arrivedNs)
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
                 .deferNs(deferNs)
                 .follows(forwardedTo);
