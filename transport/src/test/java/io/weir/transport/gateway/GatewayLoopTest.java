@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -184,6 +185,38 @@ class GatewayLoopTest {
 
                 assertThat(other.answer()).isEqualTo("_heartbeat_");
                 assertThat(broken.ended()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void shouldHoldNoMemoryForIdleClientsAndGoOnAskingWhetherTheyAreThere() throws Exception {
+        int many = 2_000;
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        List<Client> clients = new ArrayList<>();
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(port);
+            try (Client busy = Client.greeted(loop)) {
+                for (int i = 0; i < many; i++) {
+                    clients.add(Client.greeted(loop));
+                    clients.get(i).identify("{\"heartbeat_interval\":1000}");
+                }
+                for (Client client : clients) {
+                    assertThat(client.answer()).isEqualTo("_heartbeat_");
+                }
+                assertThat(busy.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                CompletableFuture<long[]> answer = new CompletableFuture<>();
+                port.work.add(() -> answer.complete(new long[] {loop.clients().size(), loop.bufferBytes()}));
+                loop.wakeUp();
+                long[] seen = answer.get(20, TimeUnit.SECONDS);
+                assertThat(seen[0]).isEqualTo(many + 1);
+                // Some for those who talk at this moment; one each would be 2,000.
+                assertThat(seen[1] / GatewaySettings.defaults().bufferBytes()).isLessThan(20);
+            } finally {
+                for (Client client : clients) {
+                    client.close();
+                }
             }
         }
     }
