@@ -111,19 +111,24 @@ public final class MessageConsumer implements AutoCloseable {
             delivery.requeue(settings.requeueDelay());
             return;
         }
+        boolean handled = false;
         try {
             handler.handle(delivery);
-            if (settings.acknowledge()) {
-                delivery.finish();
-            }
+            handled = true;
         } catch (Exception e) {
             if (e instanceof InterruptedException) {
                 Thread.currentThread().interrupt();
             }
             LOG.debug("Handler of {} on {} failed", channel, topic, e);
-            failures.increment();
-            delivery.requeue(settings.requeueDelay());
-            loop.execute(() -> work.backOff(System.nanoTime()));
+        } finally {
+            // An Error goes on to the thread's end, but the message and its credit do not go with it.
+            if (!handled) {
+                failures.increment();
+                delivery.requeue(settings.requeueDelay());
+                loop.execute(() -> work.backOff(System.nanoTime()));
+            } else if (settings.acknowledge()) {
+                delivery.finish();
+            }
         }
     }
 

@@ -143,6 +143,32 @@ class MessageConsumerTest {
     }
 
     @Test
+    void shouldRequeueAndGoOnWhenTheHandlerThrowsAnError() throws IOException {
+        AtomicInteger calls = new AtomicInteger();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders",
+                        "audit",
+                        DEFAULTS.withMaxInFlight(1).withBackoff(Duration.ofMillis(7), SOON, SOON),
+                        delivery -> {
+                            if (calls.incrementAndGet() == 1) {
+                                throw new StackOverflowError("on purpose");
+                            }
+                        })) {
+            await("the credit", () -> broker.lines().contains("RDY 1"));
+            broker.deliver(ONE, 1, "bad");
+            await("it is given back", () -> broker.lines().contains("REQ " + ONE + " 7"));
+            await("nothing is held", () -> consumer.stats().inFlight() == 0);
+            broker.deliver(TWO, 1, "good");
+
+            await("the next", () -> broker.lines().contains("FIN " + TWO));
+            assertThat(consumer.stats().handlerFailures()).isEqualTo(1);
+            assertThat(consumer.stats().connectionsLost()).isZero();
+        }
+    }
+
+    @Test
     void shouldEndAConnectionThatSendsMoreThanItsCredit() throws IOException {
         BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
         try (ScriptedBroker broker = new ScriptedBroker();
