@@ -58,7 +58,8 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         void follow(List<RegisteredBroker> brokers) {
             tcp = brokers.stream()
                     .filter(RegisteredBroker::running)
-                    .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
+                    .collect(Collectors.toUnmodifiableMap(
+                            RegisteredBroker::id, broker -> broker.clientsAt().toString()));
         }
 
         @Override
