@@ -21,6 +21,7 @@ import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
+import io.weir.topics.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
 import io.weir.transport.gateway.ClientTerms;
@@ -34,7 +35,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +48,7 @@ import org.slf4j.LoggerFactory;
  */
 final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
+    private static final long STATS_WITHIN_MS = 1_000;
 
     /** Where clients reach the brokers that run, as far as the registry was read. */
     static final class Neighbours implements BrokerDirectory {
@@ -294,8 +298,40 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     public void close() {
         links.ifPresent(BrokerLinks::close);
         if (path != null) {
+            tellWhatIsLost();
             path.close();
         }
         rows.close();
+    }
+
+    /** Messages are in memory: an operator who stops a broker should know what went with it. */
+    private void tellWhatIsLost() {
+        try {
+            List<TopicStats> holding =
+                    path.stats().toCompletableFuture().get(STATS_WITHIN_MS, TimeUnit.MILLISECONDS).stream()
+                            .filter(topic -> held(topic) > 0)
+                            .toList();
+            long messages = holding.stream().mapToLong(BrokerTopics::held).sum();
+            if (messages > 0) {
+                LOG.warn(
+                        "stops with {} {} of {} {} that nobody has finished (a copy in each channel counts): they are lost",
+                        messages,
+                        messages == 1 ? "message" : "messages",
+                        holding.size(),
+                        holding.size() == 1 ? "topic" : "topics");
+            }
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("stops, and can't tell what it held: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static long held(TopicStats topic) {
+        return topic.waiting()
+                + topic.unrouted()
+                + topic.channels().stream()
+                        .mapToLong(channel -> channel.queued() + channel.deferred() + channel.inFlight())
+                        .sum();
     }
 }
