@@ -40,7 +40,7 @@ class ClientIT {
         }
     }
 
-    /** The README's example. */
+    /** The README's example; that it is, {@link OrderDeskTest} sees to. */
     private void publishAndConsume(BrokerCluster cluster, String... brokers) {
         Set<String> audited = ConcurrentHashMap.newKeySet();
         Set<String> rejected = ConcurrentHashMap.newKeySet();
