@@ -77,21 +77,4 @@ public record GatewaySettings(
                 TimeUnit.SECONDS.toNanos(60),
                 TimeUnit.SECONDS.toNanos(10));
     }
-
-    GatewaySettings withHandshake(long newHandshakeNs) {
-        return new GatewaySettings(
-                maxConnections,
-                maxMessageBytes,
-                maxBodyBytes,
-                maxReady,
-                bufferBytes,
-                maxBufferBytes,
-                heartbeatNs,
-                maxHeartbeatNs,
-                messageTimeoutNs,
-                maxMessageTimeoutNs,
-                maxDelayNs,
-                stallNs,
-                newHandshakeNs);
-    }
 }

@@ -42,8 +42,7 @@ class GatewayFuzzTest {
                         (layer.equals("snappy") ? client.snappyOut() : client.deflateOut()).send(session);
                     }
                 } catch (SocketException closed) {
-                    // The broker was first.
-                    assertThat(closed).as(what).isNotNull();
+                    // The broker was first, as it may be; that it serves others is what counts.
                 }
                 assertThat(other.send(Client.command("PUB alive", "x")).answer())
                         .as(what)
