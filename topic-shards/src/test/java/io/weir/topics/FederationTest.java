@@ -685,6 +685,7 @@ class FederationTest {
                 64 * 1024,
                 2_500,
                 usual.bufferBytes(),
+                usual.maxBufferBytes(),
                 usual.heartbeatNs(),
                 usual.maxHeartbeatNs(),
                 usual.messageTimeoutNs(),

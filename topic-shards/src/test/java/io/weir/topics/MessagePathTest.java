@@ -384,6 +384,7 @@ class MessagePathTest {
                 usual.maxBodyBytes(),
                 usual.maxReady(),
                 usual.bufferBytes(),
+                usual.maxBufferBytes(),
                 usual.heartbeatNs(),
                 usual.maxHeartbeatNs(),
                 usual.messageTimeoutNs(),

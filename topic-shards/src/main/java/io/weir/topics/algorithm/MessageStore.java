@@ -2,6 +2,8 @@ package io.weir.topics.algorithm;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 
 /**
  * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they share it
@@ -33,10 +35,15 @@ public final class MessageStore {
     private static final int MAX_CONTEXT = 0xffff;
     private static final int LEAST_SLAB = 1 << 20;
     private static final int NONE = -1;
+    private static final long RETRY_NS = TimeUnit.SECONDS.toNanos(60);
 
+    private final IntFunction<ByteBuffer> memory;
     private final int slabUnits;
     private final int unitBits;
     private int maxSlabs;
+    /** By the messages' own times, while the bound is lower than it should be. */
+    private long shortSinceNs;
+
     private final ByteBuffer[] slabs;
     private final int[] classOf;
     private final int[] used;
@@ -59,6 +66,12 @@ public final class MessageStore {
      * @param maxMessageBytes the largest body that will come, its context included
      */
     public MessageStore(long maxBytes, int maxMessageBytes) {
+        this(maxBytes, maxMessageBytes, ByteBuffer::allocateDirect);
+    }
+
+    /** @param memory gives a slab, or throws {@link OutOfMemoryError} */
+    MessageStore(long maxBytes, int maxMessageBytes, IntFunction<ByteBuffer> memory) {
+        this.memory = memory;
         int slabBytes = LEAST_SLAB;
         while (slabBytes < maxMessageBytes + HEADER + CONTEXT_LENGTH) {
             slabBytes <<= 1;
@@ -111,7 +124,7 @@ public final class MessageStore {
         int sizeClass = sizeClass(units);
         int slab = roomy[sizeClass];
         if (slab == NONE) {
-            slab = openSlab(sizeClass);
+            slab = openSlab(sizeClass, timestampNs);
             if (slab == NONE) {
                 slab = roomyOfLargerClass(sizeClass);
             }
@@ -223,11 +236,11 @@ public final class MessageStore {
         return (message & slabUnits - 1) * UNIT;
     }
 
-    private int openSlab(int sizeClass) {
+    private int openSlab(int sizeClass, long nowNs) {
         int slab;
         if (idleSlabs > 0) {
             slab = idle[--idleSlabs];
-        } else if (slabsMade < maxSlabs && makeSlab()) {
+        } else if (mayMakeSlab(nowNs) && makeSlab(nowNs)) {
             slab = slabsMade++;
         } else {
             return NONE;
@@ -255,13 +268,22 @@ public final class MessageStore {
         return slabUnits % classUnits(sizeClass);
     }
 
-    private boolean makeSlab() {
+    private boolean mayMakeSlab(long nowNs) {
+        if (maxSlabs < slabs.length && Math.abs(nowNs - shortSinceNs) >= RETRY_NS) {
+            maxSlabs = slabs.length;
+        }
+        return slabsMade < maxSlabs;
+    }
+
+    private boolean makeSlab(long nowNs) {
         try {
-            slabs[slabsMade] = ByteBuffer.allocateDirect(slabUnits * UNIT);
+            slabs[slabsMade] = memory.apply(slabUnits * UNIT);
             return true;
         } catch (OutOfMemoryError e) {
-            // The process was given less than the setting says: what there is, is the bound.
+            // The process has less than the setting says, for now: what there is, is the bound until it is tried again.
+            // That takes half a second if it is in vain, so it is not tried often.
             maxSlabs = slabsMade;
+            shortSinceNs = nowNs;
             return false;
         }
     }

@@ -9,6 +9,9 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class MessageStoreTest {
@@ -51,6 +54,37 @@ class MessageStoreTest {
         }
         assertThatThrownBy(() -> store.put(ByteBuffer.wrap(bytes), 0, 0x10000, 0, 1, 0, 0, 0))
                 .isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void shouldTryAgainAfterAWhileWhenThereWasNoMemoryForASlab() {
+        AtomicInteger attempts = new AtomicInteger();
+        AtomicBoolean exhausted = new AtomicBoolean();
+        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 34, bytes -> {
+            attempts.incrementAndGet();
+            if (exhausted.get()) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            return ByteBuffer.allocate(bytes);
+        });
+        ByteBuffer large = ByteBuffer.allocate(MEGABYTE - 34);
+        long nowNs = TimeUnit.DAYS.toNanos(20_000);
+        assertThat(store.put(large, 0, large.capacity(), nowNs, 1, 0)).isNotEqualTo(MessageStore.FULL);
+        exhausted.set(true);
+        assertThat(store.put(large, 0, large.capacity(), nowNs, 2, 0)).isEqualTo(MessageStore.FULL);
+        assertThat(store.nearlyFull()).isTrue();
+        // An attempt may take half a second: not with every message.
+        assertThat(store.put(large, 0, large.capacity(), nowNs + 1, 3, 0)).isEqualTo(MessageStore.FULL);
+        assertThat(attempts).hasValue(2);
+        exhausted.set(false);
+
+        long laterNs = nowNs + TimeUnit.MINUTES.toNanos(1);
+        for (int id = 4; id < 7; id++) {
+            assertThat(store.put(large, 0, large.capacity(), laterNs, id, 0)).isNotEqualTo(MessageStore.FULL);
+        }
+        assertThat(store.put(large, 0, large.capacity(), laterNs, 7, 0))
+                .as("beyond what it was given")
+                .isEqualTo(MessageStore.FULL);
     }
 
     @Test
