@@ -159,7 +159,7 @@ final class BrokerNode {
                         address -> StreamSupport.stream(
                                         cluster.state().getMembers().spliterator(), false)
                                 .anyMatch(member -> member.address().equals(address)),
-                        System::nanoTime),
+                        topics.clock()),
                 BrokerApi.NAME,
                 BrokerApi.props());
     }

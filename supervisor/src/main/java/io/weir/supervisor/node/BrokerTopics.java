@@ -39,6 +39,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -78,6 +79,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
     }
 
+    private final LongSupplier clock;
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
@@ -94,7 +96,9 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
-    BrokerTopics(WeirSettings settings) {
+    /** @param clock the one the leases go by */
+    BrokerTopics(WeirSettings settings, LongSupplier clock) {
+        this.clock = clock;
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -142,13 +146,13 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                     gateway,
                     terms,
                     neighbours,
-                    System::nanoTime);
+                    clock);
         } catch (IOException e) {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
-        links = BrokerLinks.start(settings, loop::wakeUp);
+        links = BrokerLinks.start(settings, loop::wakeUp, clock);
     }
 
     /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
@@ -200,6 +204,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return terms.rights();
     }
 
+    LongSupplier clock() {
+        return clock;
+    }
+
     /** Called by whoever gave the gates something to do. */
     void wakeUp() {
         loop.wakeUp();
@@ -208,11 +216,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     void start(Gates gates) {
         if (links.isPresent()) {
             federation = new Federation(links.get().links(), links.get().maxBodyBytes(), Homes.LOCAL);
-            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
-            path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
         }
-        intake = new Intake(path, intakeBounds, System::nanoTime);
+        intake = new Intake(path, intakeBounds, clock);
     }
 
     /** Where HTTP publishes; empty until the message path has started. */
