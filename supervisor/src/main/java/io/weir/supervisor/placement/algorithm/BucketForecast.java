@@ -1,0 +1,70 @@
+package io.weir.supervisor.placement.algorithm;
+
+import io.weir.limiter.algorithm.BucketModel;
+import io.weir.limiter.algorithm.Share;
+
+/**
+ * Forecasts by formula, for a topic without a trace: Poisson instants at each of which a correlation group's part at the broker sends. X
+ * messages at one instant make the bucket (r, b) one of (r/X, b/X) for bursts (SRTM, 6.2), and the broker an M/D/1 queue of bursts. The parts
+ * that are too slow because of either are added, which is a little too many.
+ *
+ * <p>Single messages' service times vary, a burst's hardly: with a variance of v squared means, the queue is taken for one of (1+v)/2 as
+ * much time a burst, which is what Pollaczek and Khinchine make of its mean.
+ */
+public final class BucketForecast implements Forecast {
+    private static final double POSITIONS = 8;
+
+    private final Topic topic;
+    private final ServiceModel service;
+    private final double otherBatch;
+
+    public BucketForecast(Topic topic, ServiceModel service, int otherBatch) {
+        this.topic = topic;
+        this.service = service;
+        this.otherBatch = otherBatch;
+    }
+
+    @Override
+    public Prediction predict(Assignment assignment, int broker, double otherRate) {
+        double rate = assignment.rate(broker);
+        if (rate == 0) {
+            return new Prediction(0);
+        }
+        double burst = assignment.together(broker) * topic.batch();
+        double budgetNs = topic.slo().latencyNs() - service.baseNs();
+        double burstNs = burst * service.perMessageNs(topic.batch());
+        return new Prediction(Math.min(
+                1,
+                waitsForTokens(assignment, broker, burst, budgetNs - burstNs / 2)
+                        + waitsForService(rate, otherRate, burst, burstNs, budgetNs)));
+    }
+
+    /** P(U &gt; b/X − 1 + t·r/X): later than t for want of tokens. */
+    private double waitsForTokens(Assignment assignment, int broker, double burst, double budgetNs) {
+        Share share = assignment.share(broker, topic.limit());
+        double tokens = share.rateMicros() / 1e6 / burst;
+        double bursts = assignment.rate(broker) / burst;
+        if (tokens <= bursts) {
+            return 1;
+        }
+        double spare = share.burstMicros() / 1e6 / burst + Math.max(0, budgetNs) * 1e-9 * tokens;
+        return spare < 1 ? 1 : new BucketModel(bursts, tokens, spare).delayedFraction();
+    }
+
+    private double waitsForService(double rate, double otherRate, double burst, double burstNs, double budgetNs) {
+        double load = 1e-9 * (rate * service.perMessageNs(topic.batch()) + otherRate * service.perMessageNs(otherBatch));
+        if (load >= 1) {
+            return 1;
+        }
+        double variance = (service.wakeNs() * service.wakeNs() * burst / topic.batch()
+                        + service.messageNs() * service.messageNs() * burst)
+                / (burstNs * burstNs);
+        double unitNs = burstNs * (1 + (service.steady() ? 0 : variance)) / 2 * 2 / (1 + 1 / (1 + burst));
+        double late = 0;
+        for (int i = 0; i < POSITIONS; i++) {
+            double leftNs = budgetNs - burstNs * (i + 0.5) / POSITIONS;
+            late += leftNs <= 0 ? 1 : new BucketModel(load, 1, leftNs / unitNs + 1).delayedFraction();
+        }
+        return late / POSITIONS;
+    }
+}
