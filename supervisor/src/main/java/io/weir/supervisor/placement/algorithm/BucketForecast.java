@@ -8,11 +8,11 @@ import io.weir.limiter.algorithm.Share;
  * messages at one instant make the bucket (r, b) one of (r/X, b/X) for bursts (SRTM, 6.2), and the broker an M/D/1 queue of bursts. The parts
  * that are too slow because of either are added, which is a little too many.
  *
- * <p>Single messages' service times vary, a burst's hardly: with a variance of v squared means, the queue is taken for one of (1+v)/2 as
- * much time a burst, which is what Pollaczek and Khinchine make of its mean.
+ * <p>Service times S vary, and other topics' batches come between: the queue is taken for an M/D/1 queue of the same load whose service
+ * time is E[S²]/E[S] over all bursts, which has the same mean wait (Pollaczek and Khinchine), and for bursts of one size is exact.
  */
 public final class BucketForecast implements Forecast {
-    private static final double POSITIONS = 8;
+    private static final int PLACES = 8;
 
     private final Topic topic;
     private final ServiceModel service;
@@ -51,20 +51,30 @@ public final class BucketForecast implements Forecast {
         return spare < 1 ? 1 : new BucketModel(bursts, tokens, spare).delayedFraction();
     }
 
+    /** P(wait + own place in the burst &gt; budget), averaged over the places. */
     private double waitsForService(double rate, double otherRate, double burst, double burstNs, double budgetNs) {
-        double load = 1e-9 * (rate * service.perMessageNs(topic.batch()) + otherRate * service.perMessageNs(otherBatch));
-        if (load >= 1) {
+        double load = 1e-9 * rate * service.perMessageNs(topic.batch());
+        double otherLoad = 1e-9 * otherRate * service.perMessageNs(otherBatch);
+        if (load + otherLoad >= 1) {
             return 1;
         }
-        double variance = (service.wakeNs() * service.wakeNs() * burst / topic.batch()
-                        + service.messageNs() * service.messageNs() * burst)
-                / (burstNs * burstNs);
-        double unitNs = burstNs * (1 + (service.steady() ? 0 : variance)) / 2 * 2 / (1 + 1 / (1 + burst));
+        double otherNs = otherBatch * service.perMessageNs(otherBatch);
+        double unitNs = (load * residualNs(burstNs, burst / topic.batch(), burst)
+                        + otherLoad * residualNs(otherNs, 1, otherBatch))
+                / (load + otherLoad);
         double late = 0;
-        for (int i = 0; i < POSITIONS; i++) {
-            double leftNs = budgetNs - burstNs * (i + 0.5) / POSITIONS;
-            late += leftNs <= 0 ? 1 : new BucketModel(load, 1, leftNs / unitNs + 1).delayedFraction();
+        for (int i = 0; i < PLACES; i++) {
+            double leftNs = budgetNs - burstNs * (i + 0.5) / PLACES;
+            late += leftNs <= 0 ? 1 : new BucketModel(load + otherLoad, 1, leftNs / unitNs + 1).delayedFraction();
         }
-        return late / POSITIONS;
+        return late / PLACES;
+    }
+
+    /** E[S²]/E[S] of the service time S of a burst of so many wake-ups and messages. */
+    private double residualNs(double burstNs, double wakes, double messages) {
+        double variance = service.steady()
+                ? 0
+                : wakes * service.wakeNs() * service.wakeNs() + messages * service.messageNs() * service.messageNs();
+        return (burstNs * burstNs + variance) / burstNs;
     }
 }
