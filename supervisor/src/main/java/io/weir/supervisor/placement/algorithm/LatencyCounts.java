@@ -50,7 +50,18 @@ public final class LatencyCounts {
         return 0;
     }
 
-    /** What has been counted since {@code before}, a measurement of the same counts; null at first. */
+    /** Counts what the other has counted, too. */
+    public void merge(LatencyCounts other) {
+        messages += other.messages;
+        batches += other.batches;
+        tooSlow += other.tooSlow;
+        snug += other.snug;
+        for (int i = 0; i < histogram.length; i++) {
+            histogram[i] += other.histogram[i];
+        }
+    }
+
+    /** What has been counted since {@code before}, an earlier moment of the same counts. */
     public Measurement since(Totals before, long revision, long fromNs, long untilNs) {
         return new Measurement(
                 revision,
@@ -67,7 +78,5 @@ public final class LatencyCounts {
     }
 
     /** A moment's counts. */
-    public record Totals(long batches, long messages, long tooSlow, long snug) {
-        public static final Totals NONE = new Totals(0, 0, 0, 0);
-    }
+    public record Totals(long batches, long messages, long tooSlow, long snug) {}
 }

@@ -28,6 +28,9 @@ import java.util.random.RandomGenerator;
  * <p>Two things are faster than in the paper, each of which {@link Settings} can switch off: with a {@link Forecast} it starts from the fewest
  * brokers that are forecast to fit instead of those that fit by rate alone; and a round ends when {@link SequentialTest} is clear.
  *
+ * <p>A binary search takes for granted that fewer publishers are faster. With a split limit they may be slower, since the share that goes with them is
+ * smaller too (the DRL penalty): a search that sees this gives up, and the broker keeps what was measured to fit.
+ *
  * <p>It ends: a search halves what is between what fitted and what did not, a full broker never opens again, and a round ends at its deadline.
  */
 public final class LoadDistribution {
@@ -38,6 +41,9 @@ public final class LoadDistribution {
     private static final double SLIGHT = 3;
 
     private static final double SLIGHT_STEP = 0.8;
+
+    /** If so many times more messages are too slow with fewer publishers, it is the smaller share of the limit that slows them. */
+    private static final double WORSE = 1.2;
 
     /** A broker that was promised to hold twice of what it held has a wrong capacity. */
     private static final double CONTRADICTED = 0.5;
@@ -103,13 +109,16 @@ public final class LoadDistribution {
         final boolean promised;
         int fits;
         int violates;
+        /** The part that was too slow with {@code violates} publishers. */
+        double part;
 
-        Search(int fits, int violates, double beganRate, boolean promised) {
+        Search(int fits, int violates, double part, double beganRate, boolean promised) {
             this.began = violates;
             this.beganRate = beganRate;
             this.promised = promised;
             this.fits = fits;
             this.violates = violates;
+            this.part = part;
         }
 
         boolean over() {
@@ -300,7 +309,14 @@ public final class LoadDistribution {
     private void judgeSearching(int broker, boolean violates) {
         Search search = searches[broker];
         if (violates) {
-            search.violates = assignment.publishers(broker);
+            double part = tests[broker].part();
+            if (settings.early() && part > WORSE * search.part) {
+                reasons.add(new Reason(round, Rule.SHEDDING_WORSENS, broker, part, search.part));
+                search.violates = search.fits;
+            } else {
+                search.violates = assignment.publishers(broker);
+                search.part = part;
+            }
         } else {
             search.fits = assignment.publishers(broker);
         }
@@ -316,7 +332,11 @@ public final class LoadDistribution {
             fitted[broker] = Math.max(fitted[broker], publishers);
         } else if (policy.concentrates() && !unsettled) {
             searches[broker] = new Search(
-                    Math.min(fitted[broker], publishers - 1), publishers, assignment.rate(broker), promised(broker));
+                    Math.min(fitted[broker], publishers - 1),
+                    publishers,
+                    tests[broker].part(),
+                    assignment.rate(broker),
+                    promised(broker));
             roles[broker] = Role.SEARCHING;
             if (searches[broker].over()) {
                 fill(broker);

@@ -1,6 +1,7 @@
 package io.weir.supervisor.placement.algorithm;
 
 import java.util.Locale;
+import java.util.function.IntFunction;
 
 /**
  * Why something was decided, as data: the rule, the broker it is about, and the two numbers that were compared.
@@ -43,6 +44,9 @@ public record Reason(int round, Rule rule, int broker, double found, double boun
         FITS(Step.FITTING, "{0} fits: {1} of its messages are too slow, {2} are allowed"),
         VIOLATES(Step.FITTING, "{0} breaks the objective: {1} of its messages are too slow, {2} are allowed"),
         TRIES_FEWER(Step.FITTING, "{0} tries {1} publishers of at most {2}"),
+        SHEDDING_WORSENS(
+                Step.FITTING,
+                "{0} is slower with fewer publishers, {1} too slow instead of {2}: its share of the limit has become too small"),
         FULL(Step.FITTING, "{0} is full with {1} publishers, {2} msg/s"),
         CAPACITY_CONTRADICTED(
                 Step.FITTING,
@@ -67,7 +71,7 @@ public record Reason(int round, Rule rule, int broker, double found, double boun
     }
 
     /** A sentence, with the broker's name as {@code brokerName} has it. */
-    public String sentence(java.util.function.IntFunction<String> brokerName) {
+    public String sentence(IntFunction<String> brokerName) {
         return rule.text
                 .replace("{0}", broker == NO_BROKER ? "no broker" : brokerName.apply(broker))
                 .replace("{1}", number(found))
