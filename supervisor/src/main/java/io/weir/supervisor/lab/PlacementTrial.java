@@ -199,7 +199,7 @@ final class PlacementTrial {
     private final TopicTrace trace;
 
     /** What chance is for: the streams of one trial. */
-    private enum Stream {
+    private enum Chance {
         SPEEDS,
         PROFILE,
         FITTING,
@@ -212,24 +212,24 @@ final class PlacementTrial {
     private PlacementTrial(Setup setup, long seed) {
         this.setup = setup;
         this.seed = seed;
-        SplittableRandom speeds = random(Stream.SPEEDS);
+        SplittableRandom speeds = random(Chance.SPEEDS);
         for (int i = 0; i < BROKERS; i++) {
             services[i] = SERVICE.slowedBy(1 + SPEED_DIFFERENCE * (2 * speeds.nextDouble() - 1));
         }
         double seconds = Math.min(TRACE_SECONDS, TRACE_MESSAGES / setup.kind().totalRate());
-        this.trace = traffic(Stream.PROFILE).trace((long) (seconds * SECOND_NS));
+        this.trace = traffic(Chance.PROFILE).trace((long) (seconds * SECOND_NS));
         Limit limit = PublisherTraffic.limit(setup.kind(), trace, NO_WAIT);
         this.topic = new Topic(TOPIC, limit, SLO, setup.kind().batch());
     }
 
-    private SplittableRandom random(Stream stream) {
-        return new SplittableRandom(1_000 * seed + stream.ordinal());
+    private SplittableRandom random(Chance of) {
+        return new SplittableRandom(1_000 * seed + of.ordinal());
     }
 
     /** Periodic publishers have the same phases whatever for; Poisson ones send at other instants. */
-    private PublisherTraffic traffic(Stream stream) {
+    private PublisherTraffic traffic(Chance of) {
         boolean periodic = setup.kind().timing() == PublisherTraffic.Timing.PERIODIC;
-        return new PublisherTraffic(setup.kind(), random(periodic ? Stream.PROFILE : stream));
+        return new PublisherTraffic(setup.kind(), random(periodic ? Chance.PROFILE : of));
     }
 
     private Result run() {
@@ -244,7 +244,7 @@ final class PlacementTrial {
                 setup.policy(),
                 forecast(),
                 setup.settings(),
-                random(Stream.DRAWS),
+                random(Chance.DRAWS),
                 0);
         int[] roundsAt = new int[BROKERS + 1];
         long endedNs = fit(distribution, roundsAt);
@@ -261,7 +261,7 @@ final class PlacementTrial {
     private Result unfitted() {
         double[] rooms = new double[BROKERS];
         Arrays.fill(rooms, 0, setup.brokers(), 1.01 * setup.kind().totalRate() / setup.brokers());
-        Assignment assignment = new Planner(setup.policy(), random(Stream.DRAWS))
+        Assignment assignment = new Planner(setup.policy(), random(Chance.DRAWS))
                 .plan(setup.kind().members(), new BrokerCapacities(IDS, rooms))
                 .assignment();
         return outcome(assignment, setup.brokers(), 0, 0, new int[BROKERS + 1], false);
@@ -278,7 +278,7 @@ final class PlacementTrial {
 
     /** The first broker, saturated with single messages and with batches, and a lone message of it: each with what chance adds. */
     private ServiceModel calibrated() {
-        SplittableRandom chance = random(Stream.CALIBRATION);
+        SplittableRandom chance = random(Chance.CALIBRATION);
         double singlesNs = 0;
         double batchesNs = 0;
         for (int i = 0; i < CALIBRATION_MESSAGES; i++) {
@@ -300,7 +300,7 @@ final class PlacementTrial {
 
     /** Lets the simulated brokers run and report, until the distribution has ended; the answer is when. */
     private long fit(LoadDistribution distribution, int[] roundsAt) {
-        PublisherTraffic traffic = traffic(Stream.FITTING);
+        PublisherTraffic traffic = traffic(Chance.FITTING);
         long nowNs = 0;
         while (distribution.state() == LoadDistribution.State.MEASURING) {
             Assignment assignment = distribution.assignment();
@@ -326,7 +326,7 @@ final class PlacementTrial {
 
     private Result outcome(
             Assignment assignment, int firstBrokers, int rounds, double seconds, int[] roundsAt, boolean fitted) {
-        PublisherTraffic traffic = traffic(Stream.OUTCOME);
+        PublisherTraffic traffic = traffic(Chance.OUTCOME);
         Cluster cluster = new Cluster(assignment, 0);
         long warmUpNs = (long) (setup.measureSeconds() * SECOND_NS / 5);
         cluster.run(traffic, warmUpNs);
@@ -350,7 +350,7 @@ final class PlacementTrial {
 
         Cluster(Assignment assignment, long nowNs) {
             this.assignment = assignment;
-            SplittableRandom costs = random(Stream.COSTS);
+            SplittableRandom costs = random(Chance.COSTS);
             for (int broker = 0; broker < BROKERS; broker++) {
                 Share share = assignment.share(broker, topic.limit());
                 models[broker] = new BrokerModel(
