@@ -93,6 +93,9 @@ public final class LoadDistribution {
 
     private final boolean[] contradicted;
     private Assignment assignment;
+    /** The homes when the searches that are going on began: what open brokers have beyond them is only lent to them. */
+    private int[] settled;
+
     private Assignment best;
     private double bestWorst = Double.POSITIVE_INFINITY;
     private State state = State.MEASURING;
@@ -162,6 +165,7 @@ public final class LoadDistribution {
         tooLarge = countTooLarge(members, brokers);
         if (members.size() == 0) {
             state = State.FITTED;
+            reasons.add(new Reason(0, Rule.NO_PUBLISHERS, Reason.NO_BROKER, 0, 0));
         } else if (assignment.brokersUsed() == 0) {
             keepBest();
         }
@@ -245,6 +249,7 @@ public final class LoadDistribution {
         searches[broker] = null;
         best = null;
         bestWorst = Double.POSITIVE_INFINITY;
+        settled = assignment.homes();
         if (assignment.publishers(broker) > 0) {
             state = State.MEASURING;
             int[] homes = assignment.homes().clone();
@@ -258,6 +263,9 @@ public final class LoadDistribution {
 
     private void endRound(long nowNs) {
         rememberIfBest();
+        if (!searching()) {
+            settled = assignment.homes();
+        }
         boolean violated = false;
         boolean unsettled = false;
         for (int broker = 0; broker < roles.length; broker++) {
@@ -365,6 +373,7 @@ public final class LoadDistribution {
     /** The homes for the next round: searching and full brokers have their numbers, and the excess goes to open ones. */
     private int[] resize() {
         int[] homes = assignment.homes().clone();
+        takeBackWhatWasLent(homes);
         for (int broker = 0; broker < roles.length; broker++) {
             if (roles[broker] == Role.SEARCHING) {
                 int next = next(broker);
@@ -377,6 +386,20 @@ public final class LoadDistribution {
         return place(homes, round);
     }
 
+    /** The excess is placed as a whole: what each round adds to it would otherwise go to yet another broker. */
+    private void takeBackWhatWasLent(int[] homes) {
+        boolean changes = false;
+        for (int broker = 0; broker < roles.length; broker++) {
+            changes |= roles[broker] == Role.SEARCHING
+                    || roles[broker] == Role.FULL && searches[broker].fits != assignment.publishers(broker);
+        }
+        for (int m = 0; changes && m < homes.length; m++) {
+            if (homes[m] != Assignment.UNPLACED && roles[homes[m]] == Role.OPEN && settled[m] != homes[m]) {
+                homes[m] = Assignment.UNPLACED;
+            }
+        }
+    }
+
     private int next(int broker) {
         Search search = searches[broker];
         boolean slight = settings.early()
@@ -387,7 +410,7 @@ public final class LoadDistribution {
         return Math.max(search.fits + 1, Math.min(search.violates - 1, next));
     }
 
-    /** Sheds, or takes back from whoever has the excess: those who are nowhere first, then those of open brokers. */
+    /** Sheds into the excess, or takes back from it. */
     private void resize(int[] homes, int broker, int size) {
         int[] own = with(homes, broker);
         if (own.length > size) {
@@ -401,7 +424,7 @@ public final class LoadDistribution {
                 homes[own[i]] = kept[i] == 0 ? broker : Assignment.UNPLACED;
             }
         } else if (own.length < size) {
-            int[] others = excess(homes);
+            int[] others = with(homes, Assignment.UNPLACED);
             double part = Math.min(1, (size - own.length) / (double) Math.max(1, others.length));
             int[] taken =
                     Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
@@ -422,17 +445,6 @@ public final class LoadDistribution {
             }
         }
         return Arrays.copyOf(own, count);
-    }
-
-    private int[] excess(int[] homes) {
-        int[] others = new int[members.size()];
-        int count = 0;
-        for (int m = 0; m < homes.length; m++) {
-            if (homes[m] == Assignment.UNPLACED || roles[homes[m]] == Role.OPEN) {
-                others[count++] = m;
-            }
-        }
-        return Arrays.copyOf(others, count);
     }
 
     private static void release(int[] homes, int broker) {
@@ -531,12 +543,16 @@ public final class LoadDistribution {
         if (assignment.unplaced() <= tooLarge) {
             return false;
         }
+        return !searching();
+    }
+
+    private boolean searching() {
         for (Role role : roles) {
             if (role == Role.SEARCHING) {
-                return false;
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     private void rememberIfBest() {
