@@ -23,7 +23,7 @@ import java.util.Map;
  * it, so that their totals are equal ({@code conc}) or the topic's parts are ({@code max-min}).
  */
 public final class PlacementMaxMin implements Experiment {
-    private static final List<Integer> PUBLISHERS = List.of(2_000, 4_000, 6_000, 8_000, 10_000);
+    private static final List<Integer> PUBLISHERS = List.of(4_000, 6_000, 8_000, 10_000);
     private static final List<Integer> BATCHES = List.of(1, 10);
     private static final double[] OTHER_RATES = {10e3, 40e3, 50e3, 60e3, 70e3, 80e3};
     private static final double PAPER_CONC_MS = 1.50;

@@ -471,7 +471,8 @@ public final class LoadDistribution {
                 open += room[broker] > 0 ? 1 : 0;
             }
         }
-        if (forecast == null || !policy.concentrates()) {
+        // While a broker searches, the excess changes every round: forecasting where it is lent to would be wasted.
+        if (forecast == null || !policy.concentrates() || searching()) {
             int[] placed = homes.clone();
             planner.place(members, placed, room, load, 0, atRound, reasons);
             return placed;
