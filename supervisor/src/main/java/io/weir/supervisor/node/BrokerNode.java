@@ -142,7 +142,8 @@ final class BrokerNode {
                         () -> {
                             supply.tell(new Treasury.LookNow());
                             desk.tell(new TopicDesk.LookNow());
-                        })));
+                        },
+                        Topic.UNUSED_AFTER)));
         return desk;
     }
 
@@ -158,7 +159,7 @@ final class BrokerNode {
                         address -> StreamSupport.stream(
                                         cluster.state().getMembers().spliterator(), false)
                                 .anyMatch(member -> member.address().equals(address)),
-                        System::nanoTime),
+                        topics.clock()),
                 BrokerApi.NAME,
                 BrokerApi.props());
     }
