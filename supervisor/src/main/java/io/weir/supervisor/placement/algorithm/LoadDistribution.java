@@ -426,8 +426,7 @@ public final class LoadDistribution {
         } else if (own.length < size) {
             int[] others = with(homes, Assignment.UNPLACED);
             double part = Math.min(1, (size - own.length) / (double) Math.max(1, others.length));
-            int[] taken =
-                    Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
+            int[] taken = Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
             for (int i = 0; i < others.length; i++) {
                 if (taken[i] == 0) {
                     homes[others[i]] = broker;
@@ -485,7 +484,8 @@ public final class LoadDistribution {
         for (int k = 0; k <= open; k++) {
             int[] placed = homes.clone();
             List<Reason> why = new ArrayList<>();
-            int used = planner.place(members, placed, room, load, k, atRound, why).k();
+            int used =
+                    planner.place(members, placed, room, load, k, atRound, why).k();
             byRate = k == 0 ? used : byRate;
             double worst = worst(new Assignment(members, placed, roles.length, 0));
             if (worst < nearestWorst) {
@@ -534,8 +534,7 @@ public final class LoadDistribution {
         for (int broker = 0; broker < roles.length; broker++) {
             boolean measured = assignment.publishers(broker) > 0 && roles[broker] != Role.FULL;
             tests[broker] = measured
-                    ? new SequentialTest(
-                            topic.slo(), settings.early(), assignment.together(broker) * topic.batch())
+                    ? new SequentialTest(topic.slo(), settings.early(), assignment.together(broker) * topic.batch())
                     : null;
         }
     }
@@ -578,16 +577,20 @@ public final class LoadDistribution {
         int[] homes;
         if (best != null) {
             homes = best.homes();
-            reasons.add(new Reason(round, Rule.BEST_KEPT, Reason.NO_BROKER, bestWorst, topic.slo().tolerated()));
+            reasons.add(new Reason(
+                    round,
+                    Rule.BEST_KEPT,
+                    Reason.NO_BROKER,
+                    bestWorst,
+                    topic.slo().tolerated()));
         } else {
             homes = assignment.homes().clone();
             double[] room = new double[roles.length];
             double[] load = new double[roles.length];
             for (int broker = 0; broker < roles.length; broker++) {
                 load[broker] = brokers.allocated(broker) + assignment.rate(broker);
-                room[broker] = roles[broker] == Role.GONE
-                        ? 0
-                        : Math.max(0, brokers.rcap(broker) - assignment.rate(broker));
+                room[broker] =
+                        roles[broker] == Role.GONE ? 0 : Math.max(0, brokers.rcap(broker) - assignment.rate(broker));
             }
             planner.place(members, homes, room, load, 0, round, reasons);
         }
