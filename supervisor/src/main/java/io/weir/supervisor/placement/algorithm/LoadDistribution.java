@@ -48,6 +48,7 @@ public final class LoadDistribution {
     /** A broker that was promised to hold twice of what it held has a wrong capacity. */
     private static final double CONTRADICTED = 0.5;
 
+    /** How far the run is. */
     public enum State {
         MEASURING,
         /** Every publisher is placed, every broker meets the objective. */
