@@ -123,7 +123,7 @@ class ReportPageTest {
         });
 
         assertThat(page).doesNotContain("<img", "http:", "https:", "@import", "url(");
-        assertThat(page).doesNotContainPattern("<[^>]*\b(src|href)=");
+        assertThat(page).doesNotContainPattern("<[^>]*\\b(src|href)=");
         assertThat(page.split("</script>"))
                 .as("the page's two scripts end, and no other")
                 .hasSize(3);
