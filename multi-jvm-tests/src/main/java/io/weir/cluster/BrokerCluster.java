@@ -119,6 +119,16 @@ public final class BrokerCluster implements AutoCloseable {
         return new Endpoint("127.0.0.1", cluster.state().httpPort(id));
     }
 
+    /** Where a broker's clients find it. */
+    public Endpoint tcp(String id) {
+        return new Endpoint("127.0.0.1", cluster.state().tcpPort(id));
+    }
+
+    /** The store, with user and password. */
+    public String storeUrl() {
+        return cluster.storeUrl();
+    }
+
     /** The cluster as {@code weir status} shows it. */
     public ClusterStatus status() {
         ClusterState state = cluster.state();

@@ -15,6 +15,7 @@ import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.AdmissionHistory.Admission;
 import io.weir.limiter.supply.Failpoints.Step;
 import io.weir.supervisor.local.LocalClusterException;
 import io.weir.supervisor.node.TopicRequest;
@@ -23,12 +24,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.jar.JarFile;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -158,7 +164,7 @@ class FailpointsIT {
     @Test
     @Order(3)
     void shouldKeepTheBooksWhenABrokerDiesAtAStepOfTheProtocol() throws SQLException {
-        cluster.restart("b2", Sabotage.NONE.crashingAt(CrashPoint.nth(Step.AFTER_DEBIT, 1)));
+        comeBack("b2", Sabotage.NONE.crashingAt(CrashPoint.nth(Step.AFTER_DEBIT, 1)));
         String topic = "dies";
         create(topic, 900, 90, "gossip");
         load.press("b1", topic, 1_500);
@@ -169,7 +175,7 @@ class FailpointsIT {
                         "Failpoint after-debit:n=1: this process ends here, where Debited is stored, nothing is sent");
 
         // For the next test.
-        cluster.restart("b2", Sabotage.NONE.breaking(BrokenRule.NO_LEASE_CHECK));
+        comeBack("b2", Sabotage.NONE.breaking(BrokenRule.NO_LEASE_CHECK));
         SupplyWatch.await(
                 "nothing is left behind",
                 SOON,
@@ -178,6 +184,7 @@ class FailpointsIT {
         assertThat(SupplyAudit.of(watch.stored())).isEmpty();
     }
 
+    /** While the store is away nobody renews: the two that keep the rule stop, which shows that the third one's going on is its own fault. */
     @Test
     @Order(4)
     void shouldCatchAGateThatDoesNotAskForItsLease() throws SQLException {
@@ -185,29 +192,57 @@ class FailpointsIT {
         create(topic, 900, 450, "static");
         BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
         awaitShare(topic, "b2", 250);
+        SupplyWatch.await(
+                "every broker admits",
+                SOON,
+                () -> brokersOf(admissions().of(new TopicName(topic))).equals(Set.copyOf(BROKERS)),
+                () -> brokersOf(admissions().of(new TopicName(topic))));
         assertThat(admissions().leases()).isEmpty();
 
-        cluster.pause("b2");
+        List<ProcessHandle> store = storeProcesses();
+        signal("STOP", store);
         try {
-            SupplyWatch.await(
-                    "the others have all of " + topic,
-                    SOON,
-                    () -> topics("b1")
-                            .describe(topic)
-                            .filter(seen -> seen.sumRate() == 900
-                                    && seen.shares().stream()
-                                            .noneMatch(share -> share.broker().equals("b2")))
-                            .isPresent(),
-                    () -> topics("b1").describe(topic));
+            assertThat(awaitViolation(() -> admissions().leases().stream().findFirst())
+                            .invariant())
+                    .isEqualTo("C4");
         } finally {
-            cluster.resume("b2");
+            signal("CONT", store);
         }
-
-        awaitViolation(() -> admissions().leases().stream().findFirst());
-        assertThat(admissions().heirs(watch.stored()))
-                .extracting(Violation::invariant)
-                .contains("C4");
+        assertThat(brokersOf(admissions().of(new TopicName(topic)).stream()
+                        .filter(each -> each.leaseLeftNs() <= 0)
+                        .toList()))
+                .containsExactly("b2");
         assertThat(SupplyAudit.of(watch.stored())).as("its books are right").isEmpty();
+    }
+
+    private static Set<String> brokersOf(List<Admission> admissions) {
+        return admissions.stream().map(each -> each.broker().value()).collect(Collectors.toSet());
+    }
+
+    /** PostgreSQL's first process and all that serve connections. */
+    private static List<ProcessHandle> storeProcesses() throws SQLException {
+        try (Connection connection = postgres.getPostgresDatabase().getConnection();
+                ResultSet pid = connection.createStatement().executeQuery("SELECT pg_backend_pid()")) {
+            pid.next();
+            ProcessHandle first = ProcessHandle.of(pid.getLong(1))
+                    .flatMap(ProcessHandle::parent)
+                    .orElseThrow();
+            return Stream.concat(Stream.of(first), first.children()).toList();
+        }
+    }
+
+    /** One that has ended meanwhile is no matter. */
+    private static void signal(String signal, List<ProcessHandle> processes) {
+        List<String> command = new ArrayList<>(List.of("kill", "-" + signal));
+        processes.forEach(process -> command.add(Long.toString(process.pid())));
+        try {
+            new ProcessBuilder(command).inheritIO().start().waitFor();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
     }
 
     /** One broker alone, so that nothing but its clock makes a difference; its own stamps would say that all is well. */
@@ -225,13 +260,18 @@ class FailpointsIT {
                 .start()) {
             assertThat(excessAlone(one, history, "within-drift")).isEmpty();
             one.kill("b1");
-            one.restart("b1", fast.breaking(BrokenRule.NO_DRIFT_DEFLATION));
+            one.restart(
+                    "b1", fast.breaking(BrokenRule.NO_DRIFT_DEFLATION).crashingAt(CrashPoint.nth(Step.AFTER_STOP, 1)));
             assertThat(excessAlone(one, history, "not-deflated"))
                     .get()
                     .satisfies(found -> LOG.info("Caught: {}", found))
                     .extracting(Violation::invariant)
                     .isEqualTo("C1");
         }
+        assertThat(directory.resolve("logs").resolve("b1.log"))
+                .as("how it ended when it was told to stop")
+                .content()
+                .contains("Failpoint after-stop:n=1: this process ends here, where the row is STOPPED");
     }
 
     /** Uses a burst up and then all of the rate for a few seconds. */
@@ -264,12 +304,22 @@ class FailpointsIT {
     void shouldCatchATransferThatIsCreditedTwice() throws SQLException {
         assertThat(SupplyAudit.of(watch.stored())).isEmpty();
         cluster.kill("b3");
-        cluster.restart("b3", Sabotage.NONE.breaking(BrokenRule.CREDIT_TWICE));
+        comeBack("b3", Sabotage.NONE.breaking(BrokenRule.CREDIT_TWICE));
         create("credited-twice", 900, 90, "static");
 
         awaitViolation(() -> SupplyAudit.of(stored()).stream()
                 .filter(each -> each.invariant().equals("C3"))
                 .findFirst());
+    }
+
+    /**
+     * Once its former life is no member any more. One that is back sooner was seen to hold its share and to wait for its shards' home all the
+     * same, so that it admitted nothing: that is for another test than these.
+     */
+    private static void comeBack(String broker, Sabotage sabotage) {
+        cluster.await(broker + " has left the cluster", SOON, () -> cluster.status("b1").members().stream()
+                .noneMatch(member -> member.id().equals(broker)));
+        cluster.restart(broker, sabotage);
     }
 
     private void create(String topic, double rate, double burst, String adapt) {

@@ -14,7 +14,7 @@ import java.util.List;
  * @param orders the file in which the run says what the client should do now: a word of {@link Orders}
  * @param status the file in which the client says how far it is
  */
-record ClientPlan(
+public record ClientPlan(
         String name,
         long seed,
         String history,
@@ -25,7 +25,7 @@ record ClientPlan(
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** What a client should do now. */
-    enum Orders {
+    public enum Orders {
         /** Load that goes up and down, as the seed says. */
         TIDE,
         /** More of everything than the limits let through. */
@@ -43,13 +43,13 @@ record ClientPlan(
      * @param perSecond at a middling tide
      * @param connections each with one message on its way at most
      */
-    record Publishing(String broker, String endpoint, String topic, double perSecond, int connections) {}
+    public record Publishing(String broker, String endpoint, String topic, double perSecond, int connections) {}
 
     /** @param endpoints in the order of preference */
-    record Consuming(String topic, String channel, List<String> endpoints) {}
+    public record Consuming(String topic, String channel, List<String> endpoints) {}
 
     /** How far a client is. */
-    record Status(long invoked, long ok, long failed, long unknown, long delivered) {
+    public record Status(long invoked, long ok, long failed, long unknown, long delivered) {
         static final Status NONE = new Status(0, 0, 0, 0, 0);
 
         Status plus(Status other) {

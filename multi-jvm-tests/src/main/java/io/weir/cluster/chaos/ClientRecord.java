@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /** What one client process saw, in a file of its own, and how much it was. */
-final class ClientRecord implements AutoCloseable {
+public final class ClientRecord implements AutoCloseable {
     private final String client;
     private final HistoryWriter writer;
     private final AtomicLong operations = new AtomicLong();
@@ -17,7 +17,7 @@ final class ClientRecord implements AutoCloseable {
     private final LongAdder unknown = new LongAdder();
     private final LongAdder delivered = new LongAdder();
 
-    ClientRecord(String client, Path file) throws IOException {
+    public ClientRecord(String client, Path file) throws IOException {
         this.client = client;
         writer = new HistoryWriter(file);
     }
@@ -43,12 +43,12 @@ final class ClientRecord implements AutoCloseable {
         }
     }
 
-    void deliver(String topic, String channel, String id, int attempts) {
+    public void deliver(String topic, String channel, String id, int attempts) {
         writer.delivered(System.nanoTime(), client, topic, channel, id, attempts, null);
         delivered.increment();
     }
 
-    ClientPlan.Status status() {
+    public ClientPlan.Status status() {
         return new ClientPlan.Status(operations.get(), ok.sum(), failed.sum(), unknown.sum(), delivered.sum());
     }
 

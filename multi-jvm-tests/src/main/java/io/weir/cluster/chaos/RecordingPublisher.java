@@ -19,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  * certainly not published (fail), or nobody knows (info), as when the connection broke before the answer. It speaks NSQ V2 by
  * itself rather than through Weir's client, whose publisher goes wherever a topic's home is.
  */
-final class RecordingPublisher extends Thread {
+public final class RecordingPublisher extends Thread {
     private static final int CONNECT_WITHIN_MS = 2_000;
     private static final int SILENT_MS = 15_000;
     private static final long AGAIN_NS = TimeUnit.MILLISECONDS.toNanos(300);
@@ -37,7 +37,7 @@ final class RecordingPublisher extends Thread {
     private volatile boolean ended;
     private volatile Socket socket;
 
-    RecordingPublisher(Publishing plan, ClientRecord record) {
+    public RecordingPublisher(Publishing plan, ClientRecord record) {
         super("publisher-" + plan.broker() + "-" + plan.topic());
         setDaemon(true);
         this.plan = plan;
@@ -50,12 +50,12 @@ final class RecordingPublisher extends Thread {
     }
 
     /** So many times its middling rate from now on; 0: nothing. */
-    void press(double times) {
+    public void press(double times) {
         factor = times;
     }
 
     /** Publishes no more; what has no answer yet stays unknown. */
-    void end() {
+    public void end() {
         ended = true;
         Socket open = socket;
         if (open != null) {

@@ -142,7 +142,8 @@ final class BrokerNode {
                         () -> {
                             supply.tell(new Treasury.LookNow());
                             desk.tell(new TopicDesk.LookNow());
-                        })));
+                        },
+                        Topic.UNUSED_AFTER)));
         return desk;
     }
 

@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import com.sun.management.HotSpotDiagnosticMXBean;
 import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
@@ -20,19 +21,24 @@ import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
+import io.weir.topics.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
 import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.TlsOffer;
+import io.weir.transport.link.LinkStats;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -44,20 +50,22 @@ import org.slf4j.LoggerFactory;
  */
 final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
+    private static final long STATS_WITHIN_MS = 1_000;
 
     /** Where clients reach the brokers that run, as far as the registry was read. */
-    private static final class Neighbours implements BrokerDirectory {
+    static final class Neighbours implements BrokerDirectory {
         private final BrokerId self;
         private volatile Map<BrokerId, String> tcp = Map.of();
 
-        private Neighbours(BrokerId self) {
+        Neighbours(BrokerId self) {
             this.self = self;
         }
 
-        private void follow(List<RegisteredBroker> brokers) {
+        void follow(List<RegisteredBroker> brokers) {
             tcp = brokers.stream()
                     .filter(RegisteredBroker::running)
-                    .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
+                    .collect(Collectors.toUnmodifiableMap(
+                            RegisteredBroker::id, broker -> broker.clientsAt().toString()));
         }
 
         @Override
@@ -98,19 +106,25 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         GatewaySettings base = GatewaySettings.defaults();
         int largest = settings.topics().maxMessageBytes();
-        gateway = new GatewaySettings(
-                settings.topics().maxConnections(),
-                largest,
-                Math.max(base.maxBodyBytes(), largest),
-                base.maxReady(),
-                base.bufferBytes(),
-                base.heartbeatNs(),
-                base.maxHeartbeatNs(),
-                base.messageTimeoutNs(),
-                base.maxMessageTimeoutNs(),
-                base.maxDelayNs(),
-                base.stallNs(),
-                settings.clients().handshakeTimeout().toNanos());
+        try {
+            gateway = new GatewaySettings(
+                    settings.topics().maxConnections(),
+                    largest,
+                    Math.max(base.maxBodyBytes(), largest),
+                    base.maxReady(),
+                    base.bufferBytes(),
+                    settings.clients().bufferBytes(),
+                    base.heartbeatNs(),
+                    base.maxHeartbeatNs(),
+                    base.messageTimeoutNs(),
+                    base.maxMessageTimeoutNs(),
+                    base.maxDelayNs(),
+                    base.stallNs(),
+                    settings.clients().handshakeTimeout().toNanos());
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.tcp.buffers: " + e.getMessage());
+        }
+        warnIfMemoryIsShort(settings.topics().storeBytes() + gateway.maxBufferBytes());
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
         PathSettings path = PathSettings.defaults();
@@ -139,6 +153,22 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
+    }
+
+    /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
+    private static void warnIfMemoryIsShort(long wantedBytes) {
+        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        long set = jvm == null
+                ? 0
+                : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
+        long mostBytes = set > 0 ? set : Runtime.getRuntime().maxMemory();
+        if (wantedBytes > mostBytes) {
+            LOG.warn(
+                    "weir.topics.store-size and weir.tcp.buffers are {} MiB together, and the process may have {} MiB outside its heap: set"
+                            + " -XX:MaxDirectMemorySize (conf/broker.jvm)",
+                    wantedBytes >> 20,
+                    mostBytes >> 20);
+        }
     }
 
     private static ClientTerms terms(WeirSettings settings) {
@@ -213,6 +243,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return Optional.ofNullable(federation).map(Federation::stats);
     }
 
+    /** Of every link; empty where there are none. */
+    List<LinkStats> linkStats() {
+        return links.map(to -> to.links().stats()).orElse(List.of());
+    }
+
     MessagePath path() {
         return path;
     }
@@ -274,11 +309,51 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     @Override
+    public void ended(TopicName topic) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.Ended(topic));
+        }
+    }
+
+    @Override
     public void close() {
         links.ifPresent(BrokerLinks::close);
         if (path != null) {
+            tellWhatIsLost();
             path.close();
         }
         rows.close();
+    }
+
+    /** Messages are in memory: an operator who stops a broker should know what went with it. */
+    private void tellWhatIsLost() {
+        try {
+            List<TopicStats> holding =
+                    path.stats().toCompletableFuture().get(STATS_WITHIN_MS, TimeUnit.MILLISECONDS).stream()
+                            .filter(topic -> held(topic) > 0)
+                            .toList();
+            long messages = holding.stream().mapToLong(BrokerTopics::held).sum();
+            if (messages > 0) {
+                LOG.warn(
+                        "stops with {} {} of {} {} that nobody has finished (a copy in each channel counts): they are lost",
+                        messages,
+                        messages == 1 ? "message" : "messages",
+                        holding.size(),
+                        holding.size() == 1 ? "topic" : "topics");
+            }
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("stops, and can't tell what it held: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static long held(TopicStats topic) {
+        return topic.waiting()
+                + topic.unrouted()
+                + topic.channels().stream()
+                        .mapToLong(channel -> channel.queued() + channel.deferred() + channel.inFlight())
+                        .sum();
     }
 }

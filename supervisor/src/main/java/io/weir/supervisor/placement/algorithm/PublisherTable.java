@@ -1,0 +1,276 @@
+package io.weir.supervisor.placement.algorithm;
+
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.algorithm.Registration.Cause;
+import io.weir.supervisor.placement.algorithm.Registration.Refused;
+import io.weir.supervisor.placement.algorithm.Registration.Registered;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Every publisher of the cluster: whose topic, how fast, in which correlation group. About 40 bytes each in primitive arrays, no
+ * object a publisher, since there may be a million.
+ *
+ * <p>A publisher is told by a number that its broker gave it and by its topic; who publishes to two topics counts twice. Rates are
+ * doubles: they are estimates, and nothing is conserved by them.
+ */
+public final class PublisherTable {
+    /** The group of publishers that named none: they are independent of everybody. */
+    static final int NO_GROUP = -1;
+
+    private static final int FREE = -1;
+    private static final double MAX_RATE = 1e9;
+
+    private final List<Topic> topics = new ArrayList<>();
+    private final Map<TopicName, Integer> topicIndex = new HashMap<>();
+    private final List<String> groupKeys = new ArrayList<>();
+    private final Map<GroupKey, Integer> groupIndex = new HashMap<>();
+
+    private long[] ids = new long[16];
+    private int[] topicOf = new int[16];
+    private int[] groupOf = new int[16];
+    private double[] rates = new double[16];
+    private int used;
+    private int live;
+    /** The first index that somebody left; {@link #groupOf} of a free one names the next. */
+    private int firstFree = FREE;
+
+    /** Open addressing over (id, topic): index + 1, or 0. */
+    private int[] slots = new int[64];
+
+    private record GroupKey(int topic, String key) {}
+
+    /** Makes a topic known, or changes its limit or objective. */
+    public void define(Topic topic) {
+        Integer known = topicIndex.putIfAbsent(topic.name(), topics.size());
+        if (known == null) {
+            topics.add(topic);
+        } else {
+            topics.set(known, topic);
+        }
+    }
+
+    public Optional<Topic> topic(TopicName name) {
+        return Optional.ofNullable(topicIndex.get(name)).map(topics::get);
+    }
+
+    /**
+     * @param group the correlation group's key, or null
+     * @param messagesPerSecond expected or measured; registering again changes it
+     */
+    public Registration register(TopicName topicName, long id, double messagesPerSecond, String group) {
+        Integer topic = topicIndex.get(topicName);
+        if (topic == null) {
+            return new Refused(
+                    Cause.UNKNOWN_TOPIC,
+                    "topic '" + topicName + "' is not known: create it before its publishers register");
+        }
+        if (!(messagesPerSecond >= 0 && messagesPerSecond <= MAX_RATE)) {
+            return new Refused(
+                    Cause.IMPOSSIBLE_RATE,
+                    "publisher " + id + " of topic '" + topicName + "': a rate of " + messagesPerSecond
+                            + " msg/s is not between 0 and 1,000,000,000");
+        }
+        int slot = slot(id, topic);
+        if (slots[slot] != 0) {
+            int publisher = slots[slot] - 1;
+            String known = groupOf[publisher] == NO_GROUP ? null : groupKeys.get(groupOf[publisher]);
+            if (group != null && !group.equals(known)) {
+                return new Refused(
+                        Cause.CONTRADICTORY_GROUP,
+                        "publisher " + id + " of topic '" + topicName + "' says group '" + group + "', but "
+                                + (known == null ? "registered without a group" : "is in group '" + known + "'")
+                                + ": a publisher is in one group; let it leave first");
+            }
+            rates[publisher] = messagesPerSecond;
+            return new Registered(publisher, true);
+        }
+        int publisher = takeIndex();
+        ids[publisher] = id;
+        topicOf[publisher] = topic;
+        rates[publisher] = messagesPerSecond;
+        groupOf[publisher] = group == null ? NO_GROUP : group(topic, group);
+        slots[slot] = publisher + 1;
+        live++;
+        if (2 * (live + 1) > slots.length) {
+            rehash();
+        }
+        return new Registered(publisher, false);
+    }
+
+    /** Forgets a publisher; false if it was not known. */
+    public boolean leave(TopicName topicName, long id) {
+        Integer topic = topicIndex.get(topicName);
+        if (topic == null) {
+            return false;
+        }
+        int slot = slot(id, topic);
+        if (slots[slot] == 0) {
+            return false;
+        }
+        int publisher = slots[slot] - 1;
+        removeSlot(slot);
+        topicOf[publisher] = FREE;
+        groupOf[publisher] = firstFree;
+        firstFree = publisher;
+        live--;
+        return true;
+    }
+
+    public int size() {
+        return live;
+    }
+
+    /** Every publisher's index is below it. */
+    int indexes() {
+        return used;
+    }
+
+    /** The id that the broker gave a publisher. */
+    public long id(int publisher) {
+        return ids[publisher];
+    }
+
+    /** The publishers of one topic; empty if the topic is not known. Looks at every publisher once: for many topics, {@link #byTopic}. */
+    public TopicMembers members(TopicName name) {
+        Integer topic = topicIndex.get(name);
+        int count = 0;
+        for (int i = 0; topic != null && i < used; i++) {
+            count += topicOf[i] == topic ? 1 : 0;
+        }
+        int[] publishers = new int[count];
+        for (int i = 0, at = 0; at < count; i++) {
+            if (topicOf[i] == topic) {
+                publishers[at++] = i;
+            }
+        }
+        return members(publishers, 0, count);
+    }
+
+    /** The topics and their publishers, sorted together once by counting. */
+    public ByTopic byTopic() {
+        int[] starts = new int[topics.size() + 1];
+        for (int i = 0; i < used; i++) {
+            if (topicOf[i] != FREE) {
+                starts[topicOf[i] + 1]++;
+            }
+        }
+        for (int t = 0; t < topics.size(); t++) {
+            starts[t + 1] += starts[t];
+        }
+        int[] next = starts.clone();
+        int[] publishers = new int[live];
+        for (int i = 0; i < used; i++) {
+            if (topicOf[i] != FREE) {
+                publishers[next[topicOf[i]]++] = i;
+            }
+        }
+        return new ByTopic(starts, publishers);
+    }
+
+    /** A snapshot of who belongs to which topic. */
+    public final class ByTopic {
+        private final int[] starts;
+        private final int[] publishers;
+
+        private ByTopic(int[] starts, int[] publishers) {
+            this.starts = starts;
+            this.publishers = publishers;
+        }
+
+        public int topics() {
+            return starts.length - 1;
+        }
+
+        public Topic topic(int index) {
+            return topics.get(index);
+        }
+
+        public double rate(int index) {
+            double sum = 0;
+            for (int i = starts[index]; i < starts[index + 1]; i++) {
+                sum += rates[publishers[i]];
+            }
+            return sum;
+        }
+
+        public TopicMembers members(int index) {
+            return PublisherTable.this.members(publishers, starts[index], starts[index + 1]);
+        }
+    }
+
+    private TopicMembers members(int[] publishers, int from, int to) {
+        int count = to - from;
+        double[] memberRates = new double[count];
+        int[] groups = new int[count];
+        for (int i = 0; i < count; i++) {
+            memberRates[i] = rates[publishers[from + i]];
+            groups[i] = groupOf[publishers[from + i]];
+        }
+        return TopicMembers.of(Arrays.copyOfRange(publishers, from, to), memberRates, groups);
+    }
+
+    private int group(int topic, String key) {
+        return groupIndex.computeIfAbsent(new GroupKey(topic, key), fresh -> {
+            groupKeys.add(key);
+            return groupKeys.size() - 1;
+        });
+    }
+
+    private int takeIndex() {
+        if (firstFree != FREE) {
+            int index = firstFree;
+            firstFree = groupOf[index];
+            return index;
+        }
+        if (used == ids.length) {
+            int larger = used + used / 2;
+            ids = Arrays.copyOf(ids, larger);
+            topicOf = Arrays.copyOf(topicOf, larger);
+            groupOf = Arrays.copyOf(groupOf, larger);
+            rates = Arrays.copyOf(rates, larger);
+        }
+        return used++;
+    }
+
+    /** Where (id, topic) is, or where it would go. */
+    private int slot(long id, int topic) {
+        int slot = hash(id, topic);
+        while (slots[slot] != 0 && !(ids[slots[slot] - 1] == id && topicOf[slots[slot] - 1] == topic)) {
+            slot = (slot + 1) & (slots.length - 1);
+        }
+        return slot;
+    }
+
+    /** Shifts back what follows, so that no search ends too early at the gap. */
+    private void removeSlot(int gap) {
+        int mask = slots.length - 1;
+        int hole = gap;
+        for (int at = (hole + 1) & mask; slots[at] != 0; at = (at + 1) & mask) {
+            int home = hash(ids[slots[at] - 1], topicOf[slots[at] - 1]);
+            if (((at - home) & mask) >= ((at - hole) & mask)) {
+                slots[hole] = slots[at];
+                hole = at;
+            }
+        }
+        slots[hole] = 0;
+    }
+
+    private void rehash() {
+        slots = new int[slots.length * 2];
+        for (int i = 0; i < used; i++) {
+            if (topicOf[i] != FREE) {
+                slots[slot(ids[i], topicOf[i])] = i + 1;
+            }
+        }
+    }
+
+    private int hash(long id, int topic) {
+        long mixed = (id + topic * 0x9E3779B97F4A7C15L) * 0xBF58476D1CE4E5B9L;
+        return (int) (mixed ^ mixed >>> 32) & (slots.length - 1);
+    }
+}
