@@ -54,7 +54,7 @@ final class Consumer implements Subscription {
         int message = Channel.message(entry);
         long tried = Channel.tried(entry);
         long id = store.id(message);
-        if (channel.visitors() != null && inFlight.find(id) != InFlight.NONE) {
+        if (Channel.slot(entry) != 0 && inFlight.find(id) != InFlight.NONE) {
             // It was sent here before the link broke, and again after: this consumer still has the first.
             return false;
         }

@@ -198,8 +198,15 @@ final class Relay implements AutoCloseable {
         }
     }
 
-    /** Publishers that were held back go on where there is room again. */
+    /** Publishers that were held back go on where there is room again; a consumer that has taken everything will not tell of it later. */
     private void letOn() {
+        do {
+            letOnThoseWithRoom();
+            flush();
+        } while (!heldBack.isEmpty() && consumers.stream().anyMatch(consumer -> consumer.out.position() == 0));
+    }
+
+    private void letOnThoseWithRoom() {
         for (int i = heldBack.size() - 1; i >= 0; i--) {
             End publisher = heldBack.get(i);
             try {
@@ -214,7 +221,6 @@ final class Relay implements AutoCloseable {
                 drop(publisher);
             }
         }
-        flush();
     }
 
     private void drop(End end) {

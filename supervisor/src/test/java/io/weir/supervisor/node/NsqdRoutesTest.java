@@ -225,7 +225,8 @@ class NsqdRoutesTest {
         assertThat(answer.statusCode()).isEqualTo(429);
         assertThat(BrokerUnderTest.message(answer)).isEqualTo("THROTTLED");
         long ms = answer.headers().firstValueAsLong("X-Weir-Retry-After-Ms").orElseThrow();
-        assertThat(ms).isBetween(1L, 100_000L);
+        // Refill runs a thousandth slow, so that a fast clock keeps the bound.
+        assertThat(ms).isBetween(1L, 100_100L);
         assertThat(answer.headers().firstValueAsLong("Retry-After")).hasValue((ms + 999) / 1_000);
         HttpResponse<String> batch = broker.post("/mpub?topic=policed", "a\nb\nc".getBytes(UTF_8));
         assertThat(batch.statusCode()).as("more than the burst").isEqualTo(429);

@@ -33,12 +33,10 @@ public final class InFlight {
      * @throws IllegalStateException if that id is in flight here already
      */
     public void add(long id, long entry, long nowNs, long deadlineNs) {
-        if (find(id) != NONE) {
-            throw new IllegalStateException("message " + Long.toHexString(id) + " is in flight already");
-        }
         if (firstFree == NONE) {
             resize(ids.length * 2);
         }
+        int at = placeFor(id);
         int slot = firstFree;
         firstFree = after[slot];
         ids[slot] = id;
@@ -46,7 +44,19 @@ public final class InFlight {
         sentNs[slot] = nowNs;
         size++;
         enlist(slot, deadlineNs);
-        insert(slot);
+        index[at] = slot + 1;
+    }
+
+    private int placeFor(long id) {
+        int mask = index.length - 1;
+        int at = hash(id) & mask;
+        while (index[at] != 0) {
+            if (ids[index[at] - 1] == id) {
+                throw new IllegalStateException("message " + Long.toHexString(id) + " is in flight already");
+            }
+            at = at + 1 & mask;
+        }
+        return at;
     }
 
     /** The slot of a message, or {@link #NONE}. Valid until the next addition or removal. */
@@ -131,15 +141,6 @@ public final class InFlight {
         }
     }
 
-    private void insert(int slot) {
-        int mask = index.length - 1;
-        int at = hash(ids[slot]) & mask;
-        while (index[at] != 0) {
-            at = at + 1 & mask;
-        }
-        index[at] = slot + 1;
-    }
-
     private void unindex(int slot) {
         int mask = index.length - 1;
         int hole = hash(ids[slot]) & mask;
@@ -171,7 +172,7 @@ public final class InFlight {
         }
         index = new int[slots * 2];
         for (int slot = head; slot != NONE; slot = after[slot]) {
-            insert(slot);
+            index[placeFor(ids[slot])] = slot + 1;
         }
     }
 
