@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.GatewayLoop;
@@ -10,6 +11,7 @@ import io.weir.transport.gateway.MessagePort;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -161,6 +163,14 @@ public final class MessagePath implements AutoCloseable {
 
     public CompletionStage<List<TopicStats>> stats() {
         return ask(shards::stats);
+    }
+
+    /**
+     * What messages waited between their arrival at the cluster and their passing the limit here, since the last call, of topics that had
+     * any.
+     */
+    public CompletionStage<Map<TopicName, DelayCounts.Window>> takeDelays() {
+        return ask(shards::takeDelays);
     }
 
     /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */

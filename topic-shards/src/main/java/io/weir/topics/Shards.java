@@ -3,6 +3,7 @@ package io.weir.topics;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.transport.gateway.MessagePort;
@@ -14,7 +15,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -45,6 +48,9 @@ final class Shards implements MessagePort {
     private final List<TopicShard> all = new ArrayList<>();
     private final List<TopicShard> withLine = new ArrayList<>();
     private final List<Channel> thirsty = new ArrayList<>();
+    /** Those with delays that nobody has taken. */
+    private final List<TopicShard> delayed = new ArrayList<>();
+
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
     private long nextId;
@@ -285,6 +291,18 @@ final class Shards implements MessagePort {
         }
     }
 
+    void listDelayed(TopicShard shard) {
+        delayed.add(shard);
+    }
+
+    /** What messages waited since the last call, of topics that had any. */
+    Map<TopicName, DelayCounts.Window> takeDelays() {
+        Map<TopicName, DelayCounts.Window> windows = new HashMap<>();
+        delayed.forEach(shard -> windows.put(shard.name(), shard.delays().take()));
+        delayed.clear();
+        return windows;
+    }
+
     List<TopicStats> stats() {
         return all.stream().map(TopicShard::stats).toList();
     }
@@ -315,6 +333,7 @@ final class Shards implements MessagePort {
     private void forget(TopicShard shard) {
         byName.remove(shard.name().value());
         all.remove(shard);
+        delayed.remove(shard);
         if (shard.listed) {
             shard.listed = false;
             withLine.remove(shard);
