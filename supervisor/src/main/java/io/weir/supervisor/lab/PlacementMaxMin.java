@@ -28,7 +28,7 @@ public final class PlacementMaxMin implements Experiment {
     private static final double[] OTHER_RATES = {10e3, 40e3, 50e3, 60e3, 70e3, 80e3};
     private static final double PAPER_CONC_MS = 1.50;
     private static final double PAPER_MAX_MIN_MS = 0.87;
-    private static final double SECONDS = 4;
+    private static final double SECONDS = 3;
 
     private record Key(Timing timing, int batch, int publishers, Policy policy) {}
 
@@ -49,7 +49,7 @@ public final class PlacementMaxMin implements Experiment {
 
     @Override
     public int defaultSeeds() {
-        return 3;
+        return 2;
     }
 
     @Override

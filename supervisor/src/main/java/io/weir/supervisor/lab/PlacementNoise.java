@@ -13,7 +13,6 @@ import io.weir.supervisor.lab.PlacementTrial.Setup;
 import io.weir.supervisor.lab.PlacementTrial.Start;
 import io.weir.supervisor.lab.PublisherTraffic.Kind;
 import io.weir.supervisor.lab.PublisherTraffic.Timing;
-import io.weir.supervisor.placement.algorithm.LoadDistribution.Settings;
 import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -26,7 +25,7 @@ import java.util.Map;
  * at once.
  */
 public final class PlacementNoise implements Experiment {
-    private static final List<Integer> SPREADS_MS = List.of(0, 1, 2, 4, 8, 16);
+    private static final List<Integer> SPREADS_MS = List.of(0, 2, 4, 8, 16);
     private static final int GROUP_SIZE = 25;
     private static final int SMALL_MS = 4;
     private static final double SECONDS = 60;
@@ -63,7 +62,7 @@ public final class PlacementNoise implements Experiment {
                             timing, 1_000, PlacementTrial.PUBLISHER_RATE, 10, GROUP_SIZE, spreadMs * 1_000_000L);
                     setups.put(
                             new Key(timing, spreadMs, policy),
-                            Setup.of(kind, policy, SECONDS).fitting(Settings.DEFAULT, Start.TRACE));
+                            Setup.of(kind, policy, SECONDS).fitting(PlacementTrial.LONG, Start.TRACE));
                 }
             }
         }

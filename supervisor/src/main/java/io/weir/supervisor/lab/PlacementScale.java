@@ -18,6 +18,7 @@ import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.PublisherTable;
 import io.weir.supervisor.placement.algorithm.Slo;
 import io.weir.supervisor.placement.algorithm.Topic;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -85,9 +86,9 @@ public final class PlacementScale implements Experiment {
         }
         double total = 0;
         for (int id = 0; id < publishers; id++) {
-            // Topic sizes by a square: a few large ones, many small ones.
+            // By a fourth power: the largest topic has a tenth of all publishers, most have a few dozen.
             double u = random.nextDouble();
-            int topic = (int) (u * u * topics);
+            int topic = (int) (u * u * u * u * topics);
             double rate = 1 + 9 * random.nextDouble();
             total += rate;
             table.register(names[topic], id, rate, "g" + random.nextInt(1 + PER_TOPIC / GROUP));
@@ -104,6 +105,7 @@ public final class PlacementScale implements Experiment {
         ClusterPlan plan = new Planner(Policy.SRTM, random).planAll(table, capacities);
         double planSeconds = (System.nanoTime() - startNs) / 1e9;
         double planMb = (usedBytes() - before) / MB - tableMb;
+        Reference.reachabilityFence(table);
         double overfull = 0;
         for (int b = 0; b < BROKERS; b++) {
             overfull = Math.max(overfull, capacities.allocated(b) - capacities.mcap(b));

@@ -51,8 +51,11 @@ final class PlacementTrial {
     private static final double NO_WAIT = 0.995;
     private static final double SPEED_DIFFERENCE = 0.03;
     private static final int OTHER_BATCH = 10;
-    private static final long WINDOW_NS = SECOND_NS / 2;
-    private static final int TRACE_MESSAGES = 400_000;
+    private static final long WINDOW_NS = SECOND_NS / 4;
+    /** Single publishers need a shorter trace: their waits are short. */
+    private static final int TRACE_MESSAGES = 150_000;
+
+    private static final int GROUP_TRACE_MESSAGES = 400_000;
     private static final double TRACE_SECONDS = 60;
     private static final int CALIBRATION_MESSAGES = 20_000;
     private static final int MCAP_MESSAGES = 300_000;
@@ -109,7 +112,10 @@ final class PlacementTrial {
     }
 
     /** At ten thousand messages a second and more a round need not last a minute even if it is never clear. */
-    static final Settings SHORT = new Settings(SECOND_NS, 6 * SECOND_NS, true);
+    static final Settings SHORT = new Settings(SECOND_NS / 2, 5 * SECOND_NS, true);
+
+    /** For groups: their waits come in clusters, some seconds apart. */
+    static final Settings LONG = new Settings(2 * SECOND_NS, 30 * SECOND_NS, true);
 
     /**
      * @param worst the latencies of the broker that fares worst
@@ -216,7 +222,10 @@ final class PlacementTrial {
         for (int i = 0; i < BROKERS; i++) {
             services[i] = SERVICE.slowedBy(1 + SPEED_DIFFERENCE * (2 * speeds.nextDouble() - 1));
         }
-        double seconds = Math.min(TRACE_SECONDS, TRACE_MESSAGES / setup.kind().totalRate());
+        double seconds = Math.min(
+                TRACE_SECONDS,
+                (setup.kind().groupSize() == 1 ? TRACE_MESSAGES : GROUP_TRACE_MESSAGES)
+                        / setup.kind().totalRate());
         this.trace = traffic(Chance.PROFILE).trace((long) (seconds * SECOND_NS));
         Limit limit = PublisherTraffic.limit(setup.kind(), trace, NO_WAIT);
         this.topic = new Topic(TOPIC, limit, SLO, setup.kind().batch());
@@ -282,9 +291,9 @@ final class PlacementTrial {
         double singlesNs = 0;
         double batchesNs = 0;
         for (int i = 0; i < CALIBRATION_MESSAGES; i++) {
-            singlesNs += services[0].wakeNs() * exponential(chance) + services[0].messageNs() * exponential(chance);
-            batchesNs += services[0].messageNs() * exponential(chance)
-                    + (i % OTHER_BATCH == 0 ? services[0].wakeNs() * exponential(chance) : 0);
+            singlesNs += services[0].wakeNs() * chance.nextExponential() + services[0].messageNs() * chance.nextExponential();
+            batchesNs += services[0].messageNs() * chance.nextExponential()
+                    + (i % OTHER_BATCH == 0 ? services[0].wakeNs() * chance.nextExponential() : 0);
         }
         return ServiceModel.calibrated(
                         1e9 * CALIBRATION_MESSAGES / singlesNs,
@@ -292,10 +301,6 @@ final class PlacementTrial {
                         OTHER_BATCH,
                         services[0].baseNs() + services[0].perMessageNs(1))
                 .slowedBy(setup.forecastError());
-    }
-
-    private static double exponential(SplittableRandom chance) {
-        return -Math.log(1 - chance.nextDouble());
     }
 
     /** Lets the simulated brokers run and report, until the distribution has ended; the answer is when. */
@@ -389,7 +394,7 @@ final class PlacementTrial {
             double atNs = 0;
             while (counts.messages() < MCAP_MESSAGES) {
                 model.arrive((long) atNs, batch, counts);
-                atNs += exponential(chance) * 1e9 * batch / rate;
+                atNs += chance.nextExponential() * 1e9 * batch / rate;
             }
             if (counts.tooSlowPart() > SLO.tolerated()) {
                 high = rate;

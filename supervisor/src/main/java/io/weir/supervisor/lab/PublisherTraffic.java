@@ -64,7 +64,7 @@ final class PublisherTraffic {
         if (nextNs != null) {
             Arrays.setAll(nextNs, group -> random.nextDouble() * periodNs);
         } else {
-            nextInstantNs = exponential() * periodNs / kind.groups();
+            nextInstantNs = random.nextExponential() * periodNs / kind.groups();
         }
     }
 
@@ -85,7 +85,7 @@ final class PublisherTraffic {
         } else {
             while (nextInstantNs < untilNs) {
                 add(random.nextInt(kind.groups()), (long) nextInstantNs);
-                nextInstantNs += exponential() * periodNs / kind.groups();
+                nextInstantNs += random.nextExponential() * periodNs / kind.groups();
             }
         }
         Arrays.sort(pending, 0, count);
@@ -110,10 +110,6 @@ final class PublisherTraffic {
         }
     }
 
-    private double exponential() {
-        return -Math.log(1 - random.nextDouble());
-    }
-
     /** What a profiling phase records. */
     TopicTrace trace(long untilNs) {
         int[] size = {0};
@@ -134,11 +130,12 @@ final class PublisherTraffic {
 
     /**
      * r 10% above the rate and the smallest b for which the part {@code quantile} of the messages does not wait in one bucket: for Poisson instants
-     * by the model (the paper's footnote 8), for periodic ones from the trace, whose phases are as they are.
+     * by the model (the paper's footnote 8; a group that is spread over an interval is taken for one at an instant), for periodic ones from the trace,
+     * whose phases are as they are.
      */
     static Limit limit(Kind kind, TopicTrace trace, double quantile) {
         double rate = (1 + MARGIN) * kind.totalRate();
-        if (kind.timing() == Timing.POISSON && kind.spreadNs() == 0) {
+        if (kind.timing() == Timing.POISSON) {
             long bursts = new BucketModel(kind.totalRate(), rate, 1).smallestBurst(quantile);
             return Limit.of(rate, bursts * (double) kind.batch() * kind.groupSize());
         }

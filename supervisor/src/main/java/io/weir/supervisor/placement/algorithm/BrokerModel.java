@@ -33,7 +33,7 @@ public final class BrokerModel {
         this.random = random;
         this.admittedNs = nowNs;
         this.busyUntilNs = nowNs;
-        this.nextOtherNs = otherRate > 0 ? nowNs + exponential() * otherGapNs : NEVER;
+        this.nextOtherNs = otherRate > 0 ? nowNs + random.nextExponential() * otherGapNs : NEVER;
     }
 
     /** A publisher sends {@code messages} at once; times never decrease. */
@@ -63,15 +63,12 @@ public final class BrokerModel {
             for (int i = 0; i < otherBatch; i++) {
                 busyUntilNs += cost(service.messageNs());
             }
-            nextOtherNs += exponential() * otherGapNs;
+            nextOtherNs += random.nextExponential() * otherGapNs;
         }
     }
 
     private double cost(double meanNs) {
-        return service.steady() || meanNs == 0 ? meanNs : meanNs * exponential();
+        return service.steady() || meanNs == 0 ? meanNs : meanNs * random.nextExponential();
     }
 
-    private double exponential() {
-        return -Math.log(1 - random.nextDouble());
-    }
 }
