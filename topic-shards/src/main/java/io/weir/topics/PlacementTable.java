@@ -30,26 +30,45 @@ public final class PlacementTable implements Homes {
     private static final int FIRST_SLOTS = 8;
 
     /**
-     * Where a topic's publishers belong. Does not change once made, so another thread may make it.
-     *
-     * @param revision later ones replace earlier ones, never the other way round
+     * Where a topic's publishers belong. Does not change once made, so another thread may make it. Eight bytes a publisher, since every broker
+     * has those of the whole cluster.
      */
     public static final class Seats {
         private final TopicName topic;
         private final long revision;
-        private final Map<Long, BrokerId> homes;
+        private final BrokerId[] brokers;
+        private final long[][] ids;
 
-        public Seats(TopicName topic, long revision, Map<Long, BrokerId> homes) {
+        /**
+         * @param revision later ones replace earlier ones, never the other way round
+         * @param homes the ids of those at home at each broker
+         */
+        public Seats(TopicName topic, long revision, Map<BrokerId, long[]> homes) {
             this.topic = topic;
             this.revision = revision;
-            this.homes = homes;
+            this.brokers = new BrokerId[homes.size()];
+            this.ids = new long[homes.size()][];
+            int next = 0;
+            for (Map.Entry<BrokerId, long[]> home : homes.entrySet()) {
+                brokers[next] = home.getKey();
+                ids[next] = home.getValue().clone();
+                Arrays.sort(ids[next++]);
+            }
+        }
+
+        private BrokerId of(long id) {
+            for (int i = 0; i < ids.length; i++) {
+                if (Arrays.binarySearch(ids[i], id) >= 0) {
+                    return brokers[i];
+                }
+            }
+            return null;
         }
     }
 
     /**
      * Who published to a topic since the last look.
      *
-     * @param revision of the seats that held all the while; −1 if they changed in between
      * @param ids of the publishers
      * @param messages how many each published, as far as they were counted: one that had to be tried again counts twice
      * @param groups of each; empty where it has none
@@ -57,19 +76,12 @@ public final class PlacementTable implements Homes {
      * @param left publishers that are not there any more
      */
     public record Attendance(
-            TopicName topic,
-            long revision,
-            long[] ids,
-            int[] messages,
-            String[] groups,
-            double[] expectedRates,
-            long[] left) {}
+            TopicName topic, long[] ids, int[] messages, String[] groups, double[] expectedRates, long[] left) {}
 
     /** One topic's publishers that are here: open addressing by id. */
     private static final class Place {
         private final TopicName topic;
         private Seats seats;
-        private boolean reseated;
         private long[] ids = new long[FIRST_SLOTS];
         private BrokerId[] homes = new BrokerId[FIRST_SLOTS];
         private int[] messages = new int[FIRST_SLOTS];
@@ -91,7 +103,7 @@ public final class PlacementTable implements Homes {
         }
 
         private BrokerId seatOf(long id, BrokerId self) {
-            BrokerId home = seats == null ? null : seats.homes.get(id);
+            BrokerId home = seats == null ? null : seats.of(id);
             return self.equals(home) ? null : home;
         }
 
@@ -168,11 +180,8 @@ public final class PlacementTable implements Homes {
                 }
                 resize(slots);
             }
-            long held = reseated ? -1 : revision();
-            reseated = false;
             return new Attendance(
                     topic,
-                    held,
                     Arrays.copyOf(present, count),
                     Arrays.copyOf(published, count),
                     Arrays.copyOf(theirGroups, count),
@@ -243,7 +252,6 @@ public final class PlacementTable implements Homes {
             return;
         }
         place.seats = seats;
-        place.reseated = true;
         for (int i = 0; i < place.ids.length; i++) {
             if (place.ids[i] != Publisher.NOBODY) {
                 place.homes[i] = place.seatOf(place.ids[i], self);
@@ -251,13 +259,13 @@ public final class PlacementTable implements Homes {
         }
     }
 
-    /** What happened since the last call, of topics that have publishers here or were given new seats. */
+    /** What happened since the last call, of topics that have publishers here. */
     public List<Attendance> take() {
         List<Attendance> attendances = new ArrayList<>();
         List<Place> empty = new ArrayList<>();
         publishers = 0;
         for (Place place : all.values()) {
-            if (place.size > 0 || place.reseated) {
+            if (place.size > 0) {
                 attendances.add(place.take());
             }
             publishers += place.size;

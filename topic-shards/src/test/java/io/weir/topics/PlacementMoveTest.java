@@ -69,7 +69,7 @@ class PlacementMoveTest {
                 publisher.sendBody("PUB orders", String.valueOf((move - 1) * each + i));
             }
             // In the midst of what is on its way.
-            seat(a, table, move, Map.of(id, home));
+            seat(a, table, move, Map.of(home, new long[] {id}));
             for (int i = 0; i < each; i++) {
                 assertThat(publisher.answer()).as("seed %d", seed).isEqualTo("OK");
             }
@@ -115,12 +115,12 @@ class PlacementMoveTest {
         PlacementTable table = placed(a);
         NsqSocket publisher = open(a.publisher());
         long id = publisherId(a, table, publisher);
-        seat(a, table, 1, Map.of(id, b.id()));
+        seat(a, table, 1, Map.of(b.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "first");
         publisher.sendBody("PUB orders", "second");
         RunningBroker.await("both wait for tokens at their home", () -> b.isWaiting("orders", 2));
 
-        seat(a, table, 2, Map.of(id, c.id()));
+        seat(a, table, 2, Map.of(c.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "third");
         NsqSocket other = open(a.publisher());
         other.sendBody("PUB orders", "of another");
@@ -145,7 +145,7 @@ class PlacementMoveTest {
         PlacementTable table = placed(a);
         NsqSocket publisher = open(a.publisher());
         long id = publisherId(a, table, publisher);
-        seat(a, table, 1, Map.of(id, b.id()));
+        seat(a, table, 1, Map.of(b.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "m");
         assertThat(publisher.answer()).isEqualTo("OK");
         assertThat(b.broker.stats("orders").published()).isEqualTo(1);
@@ -224,7 +224,7 @@ class PlacementMoveTest {
         return taken.get().get(0);
     }
 
-    private static void seat(LinkedBroker at, PlacementTable table, long revision, Map<Long, BrokerId> homes)
+    private static void seat(LinkedBroker at, PlacementTable table, long revision, Map<BrokerId, long[]> homes)
             throws Exception {
         CompletableFuture<Void> done = new CompletableFuture<>();
         at.broker.path().offer((port, nowNs) -> {

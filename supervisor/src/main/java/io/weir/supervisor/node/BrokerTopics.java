@@ -79,6 +79,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final PathSettings bounds;
     private final Intake.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
+    private final Optional<BrokerPlacement> placement;
     private volatile MessagePath path;
     private volatile Intake intake;
     private volatile Federation federation;
@@ -135,6 +136,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp);
+        placement = BrokerPlacement.of(settings, links.isPresent());
     }
 
     private static ClientTerms terms(WeirSettings settings) {
@@ -177,7 +179,8 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     void start(Gates gates) {
         if (links.isPresent()) {
-            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), Homes.LOCAL);
+            Homes homes = placement.<Homes>map(BrokerPlacement::table).orElse(Homes.LOCAL);
+            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes);
             path = MessagePath.start(loop, gateway, bounds, gates, this, federation, System::nanoTime);
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
@@ -203,6 +206,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     Optional<FederationStats> federation() {
         return Optional.ofNullable(federation).map(Federation::stats);
+    }
+
+    /** Empty where it is off, or no other broker can be reached. */
+    Optional<BrokerPlacement> placement() {
+        return placement;
     }
 
     MessagePath path() {
@@ -272,5 +280,6 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
             path.close();
         }
         rows.close();
+        placement.ifPresent(BrokerPlacement::close);
     }
 }
