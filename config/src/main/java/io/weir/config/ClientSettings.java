@@ -17,6 +17,7 @@ import java.util.Set;
  *
  * @param tls empty: none is offered
  * @param handshakeTimeout for a client's first bytes, and for TLS and compression
+ * @param bufferBytes for what all clients together have half sent or half received
  */
 public record ClientSettings(
         Optional<TlsFiles> tls,
@@ -25,7 +26,8 @@ public record ClientSettings(
         boolean deflate,
         int maxDeflateLevel,
         AuthSettings auth,
-        Duration handshakeTimeout) {
+        Duration handshakeTimeout,
+        long bufferBytes) {
     private static final int MIN_SECRET_LENGTH = 16;
     private static final Set<String> TOKEN_KEYS = Set.of("name", "secret", "secret-file", "publish", "subscribe");
 
@@ -67,7 +69,8 @@ public record ClientSettings(
                 SettingsLoader.whole(config, "weir.tcp.max-deflate-level", 1, 9),
                 auth(config),
                 SettingsLoader.duration(
-                        config, "weir.tcp.handshake-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)));
+                        config, "weir.tcp.handshake-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)),
+                SettingsLoader.bytes(config, "weir.tcp.buffers", 1L << 20, 1L << 40));
     }
 
     private static Optional<TlsFiles> tls(Config config) {

@@ -373,7 +373,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         }
     }
 
-    private static long bytes(Config config, String key, long min, long max) {
+    static long bytes(Config config, String key, long min, long max) {
         String rule = "must be a size from " + min + " to " + max + " bytes, such as 256MiB";
         try {
             long value = config.getBytes(key);

@@ -3,10 +3,12 @@ package io.weir.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +37,16 @@ class SettingsLoaderTest {
         assertThat(settings.http().address()).isEqualTo(new Endpoint("127.0.0.1", 4151));
         assertThat(settings.cluster().contactPoints()).containsExactly(new Endpoint("127.0.0.1", 4153));
         assertThat(settings.store().kind()).isEqualTo(WeirSettings.StoreKind.H2);
+    }
+
+    /** Akka's own 30 s and 60 s kept every ledger shut for so long after a store was back. */
+    @Test
+    void shouldTryJournalAndSnapshotsAgainSoonWhenTheStoreIsBack() {
+        Config akka = SettingsLoader.load(Optional.empty(), environment).akka();
+
+        assertThat(List.of("jdbc-journal", "jdbc-snapshot-store"))
+                .allSatisfy(plugin -> assertThat(akka.getDuration(plugin + ".circuit-breaker.reset-timeout"))
+                        .isLessThanOrEqualTo(Duration.ofSeconds(1)));
     }
 
     @Test

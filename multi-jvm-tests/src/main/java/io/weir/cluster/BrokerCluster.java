@@ -1,5 +1,6 @@
 package io.weir.cluster;
 
+import io.weir.cluster.failpoints.Sabotage;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -43,6 +45,7 @@ public final class BrokerCluster implements AutoCloseable {
         private Installation installation;
         private Optional<String> storeUrl = Optional.empty();
         private Map<String, String> environment = Map.of();
+        private Optional<Sabotage> sabotage = Optional.empty();
 
         private Builder(int brokers) {
             this.brokers = brokers;
@@ -71,20 +74,31 @@ public final class BrokerCluster implements AutoCloseable {
             return this;
         }
 
+        /** Every broker has failpoints; {@link #restart(String, Sabotage)} may give one of them others. */
+        public Builder withSabotage(Sabotage sabotage) {
+            this.sabotage = Optional.of(sabotage);
+            return this;
+        }
+
         public BrokerCluster start() {
             deleteRecursively(directory);
-            LocalCluster cluster = new LocalCluster(installation, ClusterDirectory.create(directory), line -> {});
-            cluster.up(new LocalCluster.Plan(
-                    Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, environment));
-            return new BrokerCluster(cluster, environment);
+            Installation started =
+                    sabotage.isPresent() ? installation.withBrokerJar(Sabotage.jar(installation)) : installation;
+            Map<String, String> all = new HashMap<>(environment);
+            sabotage.ifPresent(armed -> all.putAll(armed.environment()));
+            LocalCluster cluster = new LocalCluster(started, ClusterDirectory.create(directory), line -> {});
+            cluster.up(new LocalCluster.Plan(Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, all));
+            return new BrokerCluster(cluster, environment, all);
         }
     }
 
     private final LocalCluster cluster;
+    private final Map<String, String> plain;
     private final Map<String, String> environment;
 
-    private BrokerCluster(LocalCluster cluster, Map<String, String> environment) {
+    private BrokerCluster(LocalCluster cluster, Map<String, String> plain, Map<String, String> environment) {
         this.cluster = cluster;
+        this.plain = plain;
         this.environment = environment;
     }
 
@@ -103,6 +117,16 @@ public final class BrokerCluster implements AutoCloseable {
     /** Where a broker answers HTTP. */
     public Endpoint http(String id) {
         return new Endpoint("127.0.0.1", cluster.state().httpPort(id));
+    }
+
+    /** Where a broker's clients find it. */
+    public Endpoint tcp(String id) {
+        return new Endpoint("127.0.0.1", cluster.state().tcpPort(id));
+    }
+
+    /** The store, with user and password. */
+    public String storeUrl() {
+        return cluster.storeUrl();
     }
 
     /** The cluster as {@code weir status} shows it. */
@@ -140,6 +164,17 @@ public final class BrokerCluster implements AutoCloseable {
     /** Starts a broker that has died; returns once it is ready. */
     public void restart(String id) {
         cluster.startBroker(id, environment);
+    }
+
+    /** The same with failpoints of its own; for a cluster that was started with some. */
+    public void restart(String id, Sabotage sabotage) {
+        Map<String, String> own = new HashMap<>(plain);
+        own.putAll(sabotage.environment());
+        cluster.startBroker(id, own);
+    }
+
+    public boolean isAlive(String name) {
+        return process(name).isAlive();
     }
 
     /** Starts every process that has died. */

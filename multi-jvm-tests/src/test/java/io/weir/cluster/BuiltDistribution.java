@@ -32,7 +32,7 @@ public final class BuiltDistribution {
     }
 
     /** The same, without what an earlier run has left there. */
-    static Path emptyDirectory(String name) throws IOException {
+    public static Path emptyDirectory(String name) throws IOException {
         Path directory = directory(name);
         if (Files.exists(directory)) {
             try (Stream<Path> entries = Files.walk(directory)) {

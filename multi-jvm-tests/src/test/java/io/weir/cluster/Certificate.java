@@ -16,12 +16,13 @@ import javax.net.ssl.TrustManagerFactory;
  *
  * @param store what the JDK made of them
  */
-record Certificate(Path certificate, Path key, KeyStore store) {
+public record Certificate(Path certificate, Path key, KeyStore store) {
     private static final String PASSWORD = "only-for-tests";
     private static final String ALIAS = "broker";
 
     /** For this machine. */
-    static Certificate create(Path directory) throws IOException, GeneralSecurityException, InterruptedException {
+    public static Certificate create(Path directory)
+            throws IOException, GeneralSecurityException, InterruptedException {
         Path file = Files.createDirectories(directory).resolve("broker.p12");
         Process keytool = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "keytool")

@@ -77,10 +77,12 @@ class FourClientsIT {
     void stop() throws IOException, SQLException {
         threads.shutdownNow();
         clients.forEach(RealClient::close);
+        // In this order, and each whatever becomes of the one before; null if the start failed half-way.
         try (EmbeddedPostgres last = postgres;
-                BrokerCluster second = cluster;
-                SupplyWatch first = watch) {
-            assertThat(first).isNotNull();
+                BrokerCluster second = cluster) {
+            if (watch != null) {
+                watch.close();
+            }
         }
     }
 

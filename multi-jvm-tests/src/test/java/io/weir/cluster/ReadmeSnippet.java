@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * @param language what follows the fence: sh, js, java
  */
 record ReadmeSnippet(String language, String text) {
-    /** The only one of its language in a section. */
+    /** The first of its language in a section. */
     static ReadmeSnippet of(String section, String language) throws IOException {
         String readme = Files.readString(Path.of("..", "README.md"));
         Matcher body = Pattern.compile("^## " + section + "$(.*?)^## ", Pattern.MULTILINE | Pattern.DOTALL)

@@ -134,14 +134,10 @@ class RealClientsIT {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"NSQ_J", "NSQJS"})
+    @EnumSource
     void shouldCarryEveryMessageCompressedAndEncrypted(Library library) throws IOException {
-        for (Manner manner : List.of(
-                Manner.USUAL.with(Wire.SNAPPY),
-                Manner.USUAL.with(Wire.DEFLATE),
-                Manner.USUAL.with(certificate),
-                Manner.USUAL.with(certificate).with(Wire.SNAPPY),
-                Manner.USUAL.with(certificate).with(Wire.DEFLATE))) {
+        List<Manner> manners = manners(library);
+        for (Manner manner : manners) {
             String name = manner.wire() + (manner.tls().isPresent() ? "-tls" : "");
             String topic = create(library.topic(name.toLowerCase(Locale.ROOT)), 10_000, 1_000, "shape");
             RealClient client = open(library);
@@ -159,8 +155,21 @@ class RealClientsIT {
             inbox.await(small, SOON);
             inbox.await(large, SOON);
         }
-        assertThat(inbox.bodies()).hasSize(5 * 53);
+        assertThat(inbox.bodies()).hasSize(manners.size() * 53);
         assertThat(inbox.duplicates()).isZero();
+    }
+
+    /** Brainlag's compressions do not work: its class says why. */
+    private static List<Manner> manners(Library library) {
+        Manner encrypted = Manner.USUAL.with(certificate);
+        return library == Library.BRAINLAG
+                ? List.of(encrypted)
+                : List.of(
+                        encrypted,
+                        Manner.USUAL.with(Wire.SNAPPY),
+                        Manner.USUAL.with(Wire.DEFLATE),
+                        encrypted.with(Wire.SNAPPY),
+                        encrypted.with(Wire.DEFLATE));
     }
 
     @Test

@@ -7,7 +7,12 @@ import io.weir.cluster.RealClient.Manner;
 import io.weir.cluster.RealClient.Sender;
 import io.weir.cluster.RealClient.Wire;
 import io.weir.config.Endpoint;
+import io.weir.supervisor.cli.Weir;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Clients that others wrote, against a broker that wants TLS and a secret of everybody. */
 @Timeout(120)
@@ -31,6 +37,7 @@ class SecuredClientsIT {
 
     private final List<RealClient> opened = new ArrayList<>();
     private final Inbox inbox = new Inbox();
+    private final StringWriter said = new StringWriter();
 
     @BeforeAll
     static void start() throws Exception {
@@ -83,6 +90,30 @@ class SecuredClientsIT {
     }
 
     @Test
+    void shouldServeItsOwnCommandsWithTlsAndSecret(@TempDir Path dir) throws IOException {
+        String access = " --tcp " + broker().get(0) + " --tls-ca " + certificate.certificate();
+        Path secret = Files.writeString(dir.resolve("secret"), SECRET + "\n");
+        assertThat(weir("pub served-weir one two" + access + " --secret-file " + secret))
+                .isZero();
+        assertThat(weir("sub served-weir work --count 2" + access + " --secret-file " + secret))
+                .isZero();
+        assertThat(said.toString().lines()).contains("one", "two");
+
+        assertThat(weir("pub served-weir three" + access)).isOne();
+        assertThat(said.toString()).contains("asks for a secret: --secret-file");
+        assertThat(weir("pub served-weir three --tcp " + broker().get(0) + " --secret-file " + secret))
+                .isOne();
+        assertThat(said.toString()).contains("TLS required").contains("--tls-ca");
+    }
+
+    private int weir(String line) {
+        return Weir.commandLine()
+                .setOut(new PrintWriter(said, true))
+                .setErr(new PrintWriter(said, true))
+                .execute(line.split(" "));
+    }
+
+    @Test
     void shouldRefuseNsqJWithAWrongSecret() {
         Sender sender = open(NsqJ::new).sender(Manner.USUAL.with(certificate).withSecret("not the right one"), twice());
         assertRefused(sender, "E_AUTH_FAILED");
@@ -91,6 +122,15 @@ class SecuredClientsIT {
     @Test
     void shouldRefuseNsqJWithoutTls() {
         assertRefused(open(NsqJ::new).sender(Manner.USUAL.withSecret(SECRET), twice()), "E_");
+    }
+
+    /** It knows no AUTH, and takes errors that it does not know for success: nothing comes in, but the application is not told. */
+    @Test
+    void shouldLetNothingInFromBrainlagsClientWhichHasNoSecretAndDoesNotSaySo() throws IOException {
+        double before = admitted();
+        Sender sender = open(Brainlag::new).sender(Manner.USUAL.with(certificate), broker());
+        sender.publish("refused", List.of("nobody reads this"));
+        assertThat(admitted()).isEqualTo(before);
     }
 
     private static void assertRefused(Sender sender, String error) {

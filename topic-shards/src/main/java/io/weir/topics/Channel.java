@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.algorithm.DeadlineHeap;
@@ -28,9 +29,10 @@ import java.util.concurrent.TimeUnit;
  * came from (15 bits): 0 for this broker, else one of the {@link Visitors}' slots.
  */
 final class Channel {
-    private static final String EPHEMERAL = "#ephemeral";
     private static final int MAX_ATTEMPTS = 0xffff;
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
+    /** By then a definition that was on its way has come, if the store answers at all. */
+    private static final long UNCLAIMED_NS = TimeUnit.MINUTES.toNanos(1);
 
     private final String name;
     private final boolean ephemeral;
@@ -45,6 +47,12 @@ final class Channel {
     private int turn;
     private boolean visitorsTurn;
     private boolean paused;
+    /** The topic's definition names it, or did. */
+    private boolean laid;
+    /** It was made for consumers of this broker, or by the definition, and not only for other brokers'. */
+    private boolean claimed;
+    /** When it goes because nobody claims it, or {@link Duty#NO_DEADLINE}. */
+    private long goesAtNs = Duty.NO_DEADLINE;
     /** No consumer could take the last message: nobody asks again before something has changed. */
     private boolean stalled;
     /** The same for visitors, which only consumers of this broker may have. */
@@ -68,7 +76,7 @@ final class Channel {
 
     Channel(String name, TopicShard shard, MessageStore store) {
         this.name = name;
-        ephemeral = name.endsWith(EPHEMERAL);
+        ephemeral = new ChannelName(name).ephemeral();
         this.shard = shard;
         this.store = store;
         visitors = shard.federation() == null ? null : new Visitors(shard.federation(), this, store);
@@ -101,6 +109,8 @@ final class Channel {
     Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
         Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote);
         consumers.add(consumer);
+        claimed |= !remote;
+        goesAtNs = Duty.NO_DEADLINE;
         changed();
         if (consumers.size() == 1) {
             wanted(queue.size());
@@ -187,6 +197,7 @@ final class Channel {
             return true;
         }
         dropped++;
+        shard.droppedByChannel();
         if (queue.isEmpty()) {
             // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
             store.release(message);
@@ -320,7 +331,10 @@ final class Channel {
 
     /** When {@link #expire} has something to do next, or {@link Duty#NO_DEADLINE}. */
     long nextDeadlineNs() {
-        long earliestNs = deferred.isEmpty() ? Duty.NO_DEADLINE : deferred.deadlineNs();
+        long earliestNs = goesAtNs;
+        if (!deferred.isEmpty() && (earliestNs == Duty.NO_DEADLINE || deferred.deadlineNs() - earliestNs < 0)) {
+            earliestNs = deferred.deadlineNs();
+        }
         for (int i = 0; i < consumers.size(); i++) {
             long consumerNs = consumers.get(i).nextDeadlineNs();
             if (consumerNs != Duty.NO_DEADLINE && (earliestNs == Duty.NO_DEADLINE || consumerNs - earliestNs < 0)) {
@@ -349,14 +363,39 @@ final class Channel {
         }
         if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
-        } else {
-            unstall(nowNs);
+            return;
         }
+        if (consumers.isEmpty() && !claimed) {
+            goesAtNs = nowNs + UNCLAIMED_NS;
+            shard.lookAgainAt(goesAtNs);
+        }
+        unstall(nowNs);
     }
 
     void pause(boolean nowPaused, long nowNs) {
         paused = nowPaused;
         unstall(nowNs);
+    }
+
+    /** The definition names it. */
+    void lay(boolean nowPaused, long nowNs) {
+        laid = true;
+        claimed = true;
+        goesAtNs = Duty.NO_DEADLINE;
+        pause(nowPaused, nowNs);
+    }
+
+    /** Whether a definition that does not name it means its end. One that a consumer made may not be in the definition yet. */
+    boolean laid() {
+        return laid;
+    }
+
+    /**
+     * Whether it came only because another broker has consumers of it, which are gone, and no definition has named it since: the channel
+     * was deleted while that broker did not know yet. It would keep messages for nobody.
+     */
+    boolean unclaimed(long nowNs) {
+        return goesAtNs != Duty.NO_DEADLINE && goesAtNs - nowNs <= 0;
     }
 
     /**

@@ -42,7 +42,8 @@ import org.agrona.MutableDirectBuffer;
  *
  * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries, in DELIVER with this
  * one. {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so many, each after its length (i32, big
- * endian, as in the clients' MPUB). A message's age is in the link's own header.
+ * endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2 throttled, 3 failed, 4 held up for too long, 5 no such
+ * topic. A message's age is in the link's own header.
  */
 final class FederationFrames {
     static final byte VERSION = 1;
@@ -59,6 +60,8 @@ final class FederationFrames {
     static final int ACCEPTED = 1;
     static final int THROTTLED = 2;
     static final int FAILED = 3;
+    static final int HELD_UP = 4;
+    static final int UNKNOWN_TOPIC = 5;
 
     static final int NOTICE_BYTES = 8;
     static final int HEADER_BYTES = 16;

@@ -23,7 +23,18 @@ final class FifoLine implements WaitingLine {
 
     @Override
     public Publication expired(long arrivedNs) {
-        Publication oldest = line.peekFirst();
-        return oldest != null && oldest.arrivedNs - arrivedNs <= 0 ? line.pollFirst() : null;
+        Publication first = line.peekFirst();
+        if (first == null || first.next == 0) {
+            return firstIf(arrivedNs);
+        }
+        line.removeFirst();
+        Publication behind = firstIf(arrivedNs);
+        line.addFirst(first);
+        return behind;
+    }
+
+    private Publication firstIf(long arrivedNs) {
+        Publication first = line.peekFirst();
+        return first != null && first.arrivedNs - arrivedNs <= 0 ? line.pollFirst() : null;
     }
 }

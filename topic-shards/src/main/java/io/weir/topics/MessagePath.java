@@ -12,7 +12,6 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
@@ -27,6 +26,7 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 public final class MessagePath implements AutoCloseable {
     private static final int QUEUE = 1024;
     private static final int WORK_QUEUE = 16 * 1024;
+    private static final String CLOSED = "the message path is closed";
 
     /** Something to be done with the port on the message path's thread. Must not wait and must not throw. */
     @FunctionalInterface
@@ -34,7 +34,30 @@ public final class MessagePath implements AutoCloseable {
         void run(MessagePort port, long nowNs);
     }
 
-    private final ManyToOneConcurrentArrayQueue<Runnable> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
+    /** What somebody asked for, with the answer that they wait for. */
+    private static final class Command<T> {
+        private final Supplier<T> work;
+        private final CompletableFuture<T> answer = new CompletableFuture<>();
+
+        Command(Supplier<T> work) {
+            this.work = work;
+        }
+
+        /** Whatever goes wrong is told to whoever asked, who would wait for ever otherwise. */
+        void run() {
+            try {
+                answer.complete(work.get());
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        }
+
+        void refuse(String reason) {
+            answer.completeExceptionally(new IllegalStateException(reason));
+        }
+    }
+
+    private final ManyToOneConcurrentArrayQueue<Command<?>> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
     /** Apart from the commands, so that no load on it keeps an operator out. */
     private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
 
@@ -113,42 +136,22 @@ public final class MessagePath implements AutoCloseable {
         return closed;
     }
 
-    /** The topic exists, and this is how it behaves, from now on. */
-    public CompletionStage<Void> define(TopicName topic, TopicSettings settings) {
-        return tell(() -> shards.define(topic, settings));
+    /**
+     * The topic is like this from now on: its settings, its channels and which of them are no more; or it is gone, with its messages, and
+     * its consumers are closed. A definition that is older than what was laid is left.
+     */
+    public CompletionStage<Void> lay(TopicDefinition definition) {
+        return tell(() -> shards.lay(definition));
     }
 
-    /** The same, and which of its channels have a limit of their own; without a word on them they stay as they are. */
-    public CompletionStage<Void> define(TopicName topic, TopicSettings settings, Set<String> limitedChannels) {
-        return tell(() -> shards.define(topic, settings, limitedChannels));
+    /** Every topic that is here, with the revision of the definition that was laid last; 0 where none was. */
+    public CompletionStage<Map<TopicName, Long>> revisions() {
+        return ask(shards::revisions);
     }
 
     /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */
     public CompletionStage<Void> refuse(TopicName topic, String reason) {
         return tell(() -> shards.remove(topic, reason));
-    }
-
-    /** The topic is gone, with its channels and messages; its consumers are closed. */
-    public CompletionStage<Void> delete(TopicName topic) {
-        return tell(() -> shards.remove(topic, "the topic was deleted"));
-    }
-
-    /** A paused topic lets messages in, and keeps them from its channels. */
-    public CompletionStage<Void> pause(TopicName topic, boolean paused) {
-        return tell(() -> shards.pause(topic, paused));
-    }
-
-    public CompletionStage<Void> createChannel(TopicName topic, String channel) {
-        return tell(() -> shards.createChannel(topic, channel));
-    }
-
-    /** A paused channel takes messages in, and hands none out. */
-    public CompletionStage<Void> pauseChannel(TopicName topic, String channel, boolean paused) {
-        return tell(() -> shards.pauseChannel(topic, channel, paused));
-    }
-
-    public CompletionStage<Void> deleteChannel(TopicName topic, String channel) {
-        return tell(() -> shards.deleteChannel(topic, channel));
     }
 
     /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */
@@ -173,6 +176,11 @@ public final class MessagePath implements AutoCloseable {
         return ask(shards::takeDelays);
     }
 
+    /** All topics together; cheap, however many there are. */
+    public CompletionStage<PathStats> totals() {
+        return ask(shards::totals);
+    }
+
     /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
     public CompletionStage<List<ClientStats>> clients() {
         return ask(loop::clients);
@@ -182,6 +190,7 @@ public final class MessagePath implements AutoCloseable {
     public void close() {
         closed = true;
         loop.close();
+        commands.drain(command -> command.refuse(CLOSED));
     }
 
     private CompletionStage<Void> tell(Runnable work) {
@@ -192,20 +201,16 @@ public final class MessagePath implements AutoCloseable {
     }
 
     private <T> CompletionStage<T> ask(Supplier<T> work) {
-        CompletableFuture<T> answer = new CompletableFuture<>();
-        boolean queued = commands.offer(() -> {
-            try {
-                answer.complete(work.get());
-            } catch (IllegalArgumentException | IllegalStateException e) {
-                answer.completeExceptionally(e);
-            }
-        });
-        if (!queued) {
-            answer.completeExceptionally(
-                    new IllegalStateException("the message path's queue of " + QUEUE + " commands is full"));
+        Command<T> command = new Command<>(work);
+        if (!commands.offer(command)) {
+            command.refuse("the message path's queue of " + QUEUE + " commands is full");
         }
         loop.wakeUp();
-        return answer;
+        if (closed) {
+            // Nobody will come by any more; if somebody does after all, this word is too late and changes nothing.
+            command.refuse(CLOSED);
+        }
+        return command.answer;
     }
 
     /** What others asked for, between messages. */
@@ -213,7 +218,7 @@ public final class MessagePath implements AutoCloseable {
         @Override
         public int doWork(long nowNs) {
             int done = 0;
-            Runnable command = commands.poll();
+            Command<?> command = commands.poll();
             while (command != null) {
                 command.run();
                 done++;

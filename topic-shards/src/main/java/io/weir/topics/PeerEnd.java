@@ -166,6 +166,16 @@ final class PeerEnd implements Publisher {
         answer(FederationFrames.FAILED, ticket, 0, reason);
     }
 
+    @Override
+    public void heldUpTooLong(long ticket, String reason) {
+        answer(FederationFrames.HELD_UP, ticket, 0, reason);
+    }
+
+    @Override
+    public void unknownTopic(long ticket, String reason) {
+        answer(FederationFrames.UNKNOWN_TOPIC, ticket, 0, reason);
+    }
+
     private void answer(int what, long ticket, long retryAfterNs, String reason) {
         if (lost) {
             return;
@@ -329,7 +339,13 @@ final class PeerEnd implements Publisher {
             noticeLater(FederationFrames.UNSUBSCRIBE, subscription);
             return true;
         }
-        if (bodyLength < 0 || bodyLength > maxMessageBytes - contextLength || inlet.overrun()) {
+        if (inlet.overrun()) {
+            return false;
+        }
+        if (bodyLength < 0 || bodyLength > maxMessageBytes - contextLength) {
+            // Unanswered it would be in flight for ever. Not at once, because it would come again at once.
+            inlet.visitors.sendBack(
+                    inlet, FederationFrames.id(in, at), FederationFrames.attempts(in, at), Federation.RETRY_NS);
             return false;
         }
         FederationCounters.count(counters.receivedFromPeers);
@@ -373,6 +389,7 @@ final class PeerEnd implements Publisher {
                         ? bodyLength <= longest
                         : messages > 0 && FederationFrames.isBatch(in, bodyAt, bodyLength, messages, longest));
         if (!sound) {
+            refuse(in, at);
             return false;
         }
         unanswered++;
@@ -387,12 +404,23 @@ final class PeerEnd implements Publisher {
         return true;
     }
 
+    /** Whoever sent it waits for an outcome, unless it sends more than it may have open, which no broker of ours does. */
+    private void refuse(DirectBuffer publication, int at) {
+        if (unanswered < Forwards.MOST) {
+            unanswered++;
+            failed(
+                    FederationFrames.id(publication, at),
+                    "it cannot be read, or a message in it is larger than the " + maxMessageBytes
+                            + " bytes of weir.topics.max-message-size");
+        }
+    }
+
     private boolean onOutcome(DirectBuffer in, int at, int length) {
         int what = FederationFrames.outcome(in, at);
         int reasonLength = length - FederationFrames.LONG_HEADER_BYTES;
         long retryAfterNs = FederationFrames.delayNs(in, at);
         if (what < FederationFrames.ACCEPTED
-                || what > FederationFrames.FAILED
+                || what > FederationFrames.UNKNOWN_TOPIC
                 || reasonLength > FederationFrames.MAX_REASON
                 || retryAfterNs < 0) {
             return false;
@@ -406,13 +434,16 @@ final class PeerEnd implements Publisher {
         switch (what) {
             case FederationFrames.ACCEPTED -> publisher.accepted(ticket);
             case FederationFrames.THROTTLED -> publisher.throttled(ticket, retryAfterNs);
-            default ->
-                publisher.failed(
-                        ticket,
-                        in.getStringWithoutLengthAscii(at + FederationFrames.LONG_HEADER_BYTES, reasonLength)
-                                + " (at its home " + peer.id() + ")");
+            case FederationFrames.HELD_UP -> publisher.heldUpTooLong(ticket, reason(in, at, reasonLength));
+            case FederationFrames.UNKNOWN_TOPIC -> publisher.unknownTopic(ticket, reason(in, at, reasonLength));
+            default -> publisher.failed(ticket, reason(in, at, reasonLength));
         }
         return true;
+    }
+
+    private String reason(DirectBuffer in, int at, int length) {
+        return in.getStringWithoutLengthAscii(at + FederationFrames.LONG_HEADER_BYTES, length) + " (at its home "
+                + peer.id() + ")";
     }
 
     private static boolean isWindow(int window) {

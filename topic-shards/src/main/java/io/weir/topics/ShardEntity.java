@@ -12,15 +12,14 @@ import akka.cluster.sharding.typed.javadsl.EntityTypeKey;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import java.util.HashMap;
-import java.util.Map;
 
 /**
- * The cluster's handle on one broker's part of a topic: lays the topic's definition on that broker's {@link TopicShard}, and
- * keeps it so. A sharded entity whose shard is its broker, placed there from outside. Should one wake on another broker, because its
- * own is not a member just now, it stops: a bucket is its broker's alone.
+ * The cluster's handle on one broker's part of a topic: lays the topic's definition on that broker's {@link TopicShard}. A sharded
+ * entity whose shard is its broker, placed there from outside. Should one wake on another broker, because its own is not a member just
+ * now, it stops: a bucket is its broker's alone.
  *
- * <p>Messages never come this way, and a shard that was laid down goes on without its entity.
+ * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: what was laid before, and which
+ * channels a definition once named, the shard knows itself. Messages never come this way, and a shard goes on without its entity.
  */
 public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic-shard");
@@ -30,8 +29,15 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** What it understands. */
     public sealed interface Command extends CrossesNodes {}
 
-    /** The topic is like this now. Told as often as one likes; what is older than what it knows is left. */
-    public record Serve(TopicDefinition definition) implements Command {}
+    /** The topic is like this now. Told as often as one likes; what is older than what was laid is left. */
+    public record Serve(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
+
+    /**
+     * The definition is laid.
+     *
+     * @param problem why it is not, or null
+     */
+    public record Served(String problem) implements CrossesNodes {}
 
     /**
      * The broker is to drop messages that it holds.
@@ -43,12 +49,13 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** They are dropped; or not, because the broker is too busy. */
     public record Emptied(BrokerId broker, boolean done) implements CrossesNodes {}
 
+    private record Laid(boolean gone, String problem, ActorRef<Served> replyTo) implements Command {}
+
     private record Dropped(ActorRef<Emptied> replyTo, boolean done) implements Command {}
 
     private final BrokerId here;
     private final MessagePath path;
     private final TopicName topic;
-    private TopicDefinition laid;
 
     /** Sharding by broker: an entity's shard is the broker it belongs to. */
     public static ShardingMessageExtractor<ShardingEnvelope<Command>, Command> extractor() {
@@ -88,13 +95,13 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
         this.here = here;
         this.path = path;
         this.topic = topic;
-        this.laid = TopicDefinition.none(topic);
     }
 
     @Override
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
                 .onMessage(Serve.class, this::onServe)
+                .onMessage(Laid.class, this::onLaid)
                 .onMessage(Empty.class, this::onEmpty)
                 .onMessage(Dropped.class, this::onDropped)
                 .build();
@@ -114,24 +121,17 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     }
 
     private Behavior<Command> onServe(Serve serve) {
-        TopicDefinition wanted = serve.definition;
-        if (wanted.revision() < laid.revision()) {
-            return this;
-        }
-        if (!wanted.exists()) {
-            path.delete(topic);
-            return Behaviors.stopped();
-        }
-        path.define(topic, wanted.delivery().settings(), wanted.limitedChannels());
-        path.pause(topic, wanted.paused());
-        Map<String, TopicDefinition.ChannelSettings> gone = new HashMap<>(laid.channels());
-        wanted.channels().forEach((channel, settings) -> {
-            gone.remove(channel);
-            path.createChannel(topic, channel);
-            path.pauseChannel(topic, channel, settings.paused());
-        });
-        gone.keySet().forEach(channel -> path.deleteChannel(topic, channel));
-        laid = wanted;
+        boolean gone = !serve.definition.exists();
+        getContext()
+                .pipeToSelf(
+                        path.lay(serve.definition),
+                        (none, failure) ->
+                                new Laid(gone, failure == null ? null : failure.getMessage(), serve.replyTo));
         return this;
+    }
+
+    private Behavior<Command> onLaid(Laid laid) {
+        laid.replyTo.tell(new Served(laid.problem));
+        return laid.gone && laid.problem == null ? Behaviors.stopped() : this;
     }
 }

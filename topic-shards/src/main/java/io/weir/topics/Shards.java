@@ -1,5 +1,6 @@
 package io.weir.topics;
 
+import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.TopicGate;
@@ -18,7 +19,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -54,6 +54,7 @@ final class Shards implements MessagePort {
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
     private long nextId;
+    private long dropped;
     private long nowNs;
     private long lookAgainNs = NO_DEADLINE;
     private long lookedNs;
@@ -151,11 +152,13 @@ final class Shards implements MessagePort {
         if (shard == null) {
             return null;
         }
-        if (shard.find(channel) == null && !channel.endsWith("#ephemeral")) {
+        boolean durable = shard.find(channel) == null && !new ChannelName(channel).ephemeral();
+        Subscription subscription = shard.subscribe(
+                subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+        if (durable && subscription != null) {
             directory.channelWanted(shard.name(), channel);
         }
-        return shard.subscribe(
-                subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
+        return subscription;
     }
 
     /**
@@ -225,27 +228,30 @@ final class Shards implements MessagePort {
         return shard;
     }
 
-    void define(TopicName name, TopicSettings topicSettings) {
+    /** The topic is like this from now on, its channels included; or it is gone. */
+    void lay(TopicDefinition definition) {
+        TopicName name = definition.name();
         TopicShard shard = byName.get(name.value());
+        if (!definition.exists()) {
+            if (shard != null && shard.revision() <= definition.revision()) {
+                remove(name, "the topic was deleted");
+            }
+            return;
+        }
         if (shard == null) {
             shard = add(name);
         }
         if (shard == null) {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
-        shard.define(topicSettings);
+        shard.lay(definition, settings.maxChannels(), nowNs);
     }
 
-    /** At once, so that no message goes to a limited channel in between. */
-    void define(TopicName name, TopicSettings topicSettings, Set<String> limitedChannels) {
-        TopicShard shard = byName.get(name.value());
-        if (shard == null) {
-            shard = add(name);
-        }
-        if (shard != null) {
-            shard.limitChannels(limitedChannels, nowNs);
-        }
-        define(name, topicSettings);
+    /** The revision of each topic's definition that was laid here last, 0 if none was. */
+    Map<TopicName, Long> revisions() {
+        Map<TopicName, Long> revisions = new HashMap<>();
+        all.forEach(shard -> revisions.put(shard.name(), shard.revision()));
+        return revisions;
     }
 
     void remove(TopicName name, String reason) {
@@ -254,24 +260,6 @@ final class Shards implements MessagePort {
             forget(shard);
             shard.close(reason);
         }
-    }
-
-    void pause(TopicName name, boolean paused) {
-        find(name).pause(paused, nowNs);
-    }
-
-    void createChannel(TopicName name, String channel) {
-        if (find(name).channel(channel, settings.maxChannels(), nowNs) == null) {
-            throw new IllegalStateException("topic " + name + " has " + settings.maxChannels() + " channels already");
-        }
-    }
-
-    void pauseChannel(TopicName name, String channel, boolean paused) {
-        find(name, channel).pause(paused, nowNs);
-    }
-
-    void deleteChannel(TopicName name, String channel) {
-        find(name).removeChannel(find(name, channel), "the channel was deleted");
     }
 
     /** Nothing is done where the topic is not served: there is nothing of it here. */
@@ -307,26 +295,20 @@ final class Shards implements MessagePort {
         return all.stream().map(TopicShard::stats).toList();
     }
 
-    private TopicShard find(TopicName name) {
-        TopicShard shard = byName.get(name.value());
-        if (shard == null) {
-            throw new IllegalArgumentException("topic " + name + " is not known here");
-        }
-        return shard;
+    PathStats totals() {
+        return new PathStats(store.bytesInUse(), store.bytesReserved(), store.maxBytes(), store.messages(), dropped);
     }
 
-    private Channel find(TopicName name, String channelName) {
-        Channel channel = find(name).find(channelName);
-        if (channel == null) {
-            throw new IllegalArgumentException("topic " + name + " has no channel " + channelName + " here");
-        }
-        return channel;
+    /** Beside the counters of topics and channels, which go with them. */
+    void countDropped() {
+        dropped++;
     }
 
     void forgetIfDone(TopicShard shard) {
         if (shard.done() && byName.get(shard.name().value()) == shard) {
             forget(shard);
             shard.close("the topic is gone");
+            directory.ended(shard.name());
         }
     }
 
@@ -372,7 +354,8 @@ final class Shards implements MessagePort {
     private void lookThroughChannels() {
         lookedNs = nowNs;
         lookAgainNs = NO_DEADLINE;
-        for (int i = 0; i < all.size(); i++) {
+        // Backwards, so that one can go with its last channel.
+        for (int i = all.size() - 1; i >= 0; i--) {
             all.get(i).expireChannels(nowNs);
         }
     }

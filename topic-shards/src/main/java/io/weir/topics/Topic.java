@@ -50,6 +50,9 @@ import java.util.function.Supplier;
 public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
 
+    /** Three times as long as brokers take to say {@link InUse} again, and short of the two idle minutes after which Akka passivates. */
+    public static final Duration UNUSED_AFTER = Duration.ofSeconds(90);
+
     private static final Duration RETRY = Duration.ofSeconds(1);
     private static final int MOST_WAITING = 100;
     private static final int MOST_CHANNELS = 1_000;
@@ -90,10 +93,18 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
             implements Command {}
 
+    /**
+     * A broker uses it, though nothing about it changes. An ephemeral topic without channels of which that is not said for a while is
+     * deleted.
+     */
+    public record InUse() implements Command {}
+
     /** Asks for the definition, changes nothing. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
     private record Retry() implements Command {}
+
+    private record Unused() implements Command {}
 
     private record Written(long revision, Map<TopicName, Long> limits, String problem) implements Command {}
 
@@ -116,6 +127,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private final Executor storeThreads;
     private final Supplier<Holder> minter;
     private final Runnable written;
+    private final Duration unusedAfter;
     private final List<ActorRef<Answer>> waiting = new ArrayList<>();
     /** The version of each limit that is known to be there, by the limit's key. */
     private final Map<TopicName, Long> limitsInStore = new HashMap<>();
@@ -128,6 +140,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /**
      * @param minter who mints what is created here: the holder of this broker
      * @param written told when a row is new, so that brokers look at once
+     * @param unusedAfter how long an ephemeral topic stays that no broker uses; {@link #UNUSED_AFTER}
      */
     public static Behavior<Command> create(
             TopicName name,
@@ -135,9 +148,10 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             TopicRows rows,
             Executor storeThreads,
             Supplier<Holder> minter,
-            Runnable written) {
+            Runnable written,
+            Duration unusedAfter) {
         return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new Topic(context, timers, name, limits, rows, storeThreads, minter, written)));
+                timers -> new Topic(context, timers, name, limits, rows, storeThreads, minter, written, unusedAfter)));
     }
 
     private Topic(
@@ -148,7 +162,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             TopicRows rows,
             Executor storeThreads,
             Supplier<Holder> minter,
-            Runnable written) {
+            Runnable written,
+            Duration unusedAfter) {
         super(PersistenceId.of(KEY.name(), name.value()));
         this.context = context;
         // Found by itself it would be that of the timers around this behaviour.
@@ -160,6 +175,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         this.storeThreads = storeThreads;
         this.minter = minter;
         this.written = written;
+        this.unusedAfter = unusedAfter;
     }
 
     @Override
@@ -185,6 +201,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                     if (now.revision() > 0) {
                         context.getSelf().tell(new Retry());
                     }
+                    used(now);
                 })
                 .build();
     }
@@ -204,6 +221,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                 .onCommand(DeleteChannel.class, knowing(this::onDeleteChannel))
                 .onCommand(LimitChannel.class, knowing(this::onLimitChannel))
                 .onCommand(Get.class, (now, command) -> answer(now, command.replyTo, null))
+                .onCommand(InUse.class, (now, command) -> onInUse(now))
+                .onCommand(Unused.class, knowing((now, command) -> onUnused(now)))
                 .onCommand(Retry.class, (now, command) -> onRetry(now))
                 .onCommand(Written.class, this::onWritten)
                 .build();
@@ -223,6 +242,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     }
 
     private Effect<Changed, TopicDefinition> onEnsure(TopicDefinition now, Ensure command) {
+        used(now);
         return create(now, command.limit, command.delivery, command.replyTo);
     }
 
@@ -351,6 +371,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         }
         return Effect().persist(new Changed(next)).thenRun(stored -> {
             waiting.add(replyTo);
+            used(stored);
             write(stored);
         });
     }
@@ -358,6 +379,26 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private Effect<Changed, TopicDefinition> answer(TopicDefinition now, ActorRef<Answer> replyTo, String problem) {
         replyTo.tell(new Answer(now, !inStore(now), problem));
         return Effect().none();
+    }
+
+    private Effect<Changed, TopicDefinition> onInUse(TopicDefinition now) {
+        used(now);
+        return Effect().none();
+    }
+
+    private void used(TopicDefinition now) {
+        if (name.ephemeral() && now.exists()) {
+            timers.startSingleTimer(new Unused(), unusedAfter);
+        }
+    }
+
+    private Effect<Changed, TopicDefinition> onUnused(TopicDefinition now) {
+        if (!now.exists() || !now.channels().isEmpty() || anyPending(now)) {
+            used(now);
+            return Effect().none();
+        }
+        context.getLog().debug("{} is deleted: no broker uses it", name);
+        return Effect().persist(new Changed(now.gone())).thenRun(this::write);
     }
 
     private boolean pending(TopicDefinition now, TopicName key) {

@@ -6,7 +6,7 @@ import io.weir.config.value.TopicName;
 public interface TopicDirectory {
     /**
      * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so it
-     * must not wait: the answer comes by {@link MessagePath#define} or {@link MessagePath#refuse}. Until then it may be
+     * must not wait: the answer comes by {@link MessagePath#lay} or {@link MessagePath#refuse}. Until then it may be
      * asked again.
      */
     void wanted(TopicName topic);
@@ -16,4 +16,7 @@ public interface TopicDirectory {
      * Must not wait, either.
      */
     default void channelWanted(TopicName topic, String channel) {}
+
+    /** This broker has nothing to do with the topic any more, until it is {@link #wanted} again. Must not wait, either. */
+    default void ended(TopicName topic) {}
 }

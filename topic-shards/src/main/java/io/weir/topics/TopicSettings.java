@@ -32,10 +32,6 @@ public record TopicSettings(
         return new TopicSettings(newMode, maxDelayNs, maxWaiting, maxQueued, overflow, clock);
     }
 
-    public TopicSettings withMaxDelayNs(long newDelayNs) {
-        return new TopicSettings(mode, newDelayNs, maxWaiting, maxQueued, overflow, clock);
-    }
-
     public TopicSettings withQueue(int newMaxQueued, Overflow newOverflow) {
         return new TopicSettings(mode, maxDelayNs, maxWaiting, newMaxQueued, newOverflow, clock);
     }

@@ -1,6 +1,7 @@
 package io.weir.topics;
 
 import io.weir.config.value.ChannelName;
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
@@ -13,6 +14,7 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -22,7 +24,9 @@ import java.util.function.LongSupplier;
  * line, and nobody overtakes. Each message takes its token once, when it comes in: what is delivered again costs none.
  *
  * <p>A batch that the bucket holds at once passes at once; a larger one passes message by message as tokens come, and has
- * its outcome when the last has passed. A topic that refuses instead of shaping takes a batch as a whole or not at all.
+ * its outcome when the last has passed: one that has begun is not given up, however long it takes, because its publisher would
+ * publish all of it again. One that could not pass within the longest delay even if all of the topic's limit were here is refused as it
+ * comes. A topic that refuses instead of shaping takes a batch as a whole or not at all.
  *
  * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line.
  */
@@ -44,8 +48,13 @@ final class TopicShard {
     private final DelayCounts delays = new DelayCounts();
 
     private TopicSettings settings;
+    private long revision;
     private Set<String> limitedChannels = Set.of();
+    /** The most that the whole limit lets pass within the longest delay. */
+    private double mostInTime;
+
     private boolean paused;
+    private boolean hadChannels;
     private int waiting;
     private long retryAtNs;
     private long askedNs;
@@ -76,17 +85,54 @@ final class TopicShard {
         return settings != null;
     }
 
-    void define(TopicSettings newSettings) {
-        settings = newSettings;
-        retryAtNs = shards.nowNs();
+    /** Of the definition that was laid last, 0 before the first. */
+    long revision() {
+        return revision;
     }
 
-    /** Which channels have a limit of their own; also those that are not here yet. */
-    void limitChannels(Set<String> limited, long nowNs) {
-        limitedChannels = Set.copyOf(limited);
-        for (int i = 0; i < channels.size(); i++) {
-            channels.get(i).limit(gateOf(channels.get(i).name()), nowNs);
+    /**
+     * All that the definition says, at once: no message goes to a limited channel, or past a pause, in between. What is older than what
+     * it knows is left.
+     *
+     * @throws IllegalStateException when everything else is done, if not all channels have room here
+     */
+    void lay(TopicDefinition definition, int maxChannels, long nowNs) {
+        if (definition.revision() < revision) {
+            return;
         }
+        settings = definition.delivery().settings();
+        TopicDefinition.LimitSettings limit = definition.limit();
+        // A double will do: it decides who may wait, not what passes.
+        mostInTime = (limit.burstMicros()
+                        + (double) limit.rateMicros() * settings.maxDelayNs() / TimeUnit.SECONDS.toNanos(1))
+                / Limit.MICROS;
+        paused = definition.paused();
+        limitedChannels = definition.limitedChannels();
+        for (Channel channel : new ArrayList<>(channels)) {
+            if (channel.laid() && !definition.channels().containsKey(channel.name())) {
+                drop(channel, "the channel was deleted");
+            } else {
+                channel.limit(gateOf(channel.name()), nowNs);
+            }
+        }
+        String noRoom = null;
+        for (Map.Entry<String, TopicDefinition.ChannelSettings> each :
+                definition.channels().entrySet()) {
+            Channel channel = findOrAdd(each.getKey(), maxChannels, nowNs);
+            if (channel == null) {
+                noRoom = each.getKey();
+            } else {
+                channel.lay(each.getValue().paused(), nowNs);
+            }
+        }
+        routeWaiting(nowNs);
+        retryAtNs = nowNs;
+        shards.forgetIfDone(this);
+        if (noRoom != null) {
+            throw new IllegalStateException(
+                    "topic " + name + " has " + maxChannels + " channels here, and no room for " + noRoom);
+        }
+        revision = definition.revision();
     }
 
     private TopicGate gateOf(String channelName) {
@@ -167,6 +213,11 @@ final class TopicShard {
 
     private void await(Publication publication, long nowNs) {
         int count = publication.count;
+        if (settings != null && !passesInTime(publication)) {
+            shards.arrived(gate, count, waiting, nowNs);
+            refuseAsTooLarge(publication);
+            return;
+        }
         int most = settings().maxWaiting();
         // A batch larger than the bound may still come when nothing else waits.
         if (waiting > 0 && waiting + count > most || most == 0) {
@@ -209,7 +260,14 @@ final class TopicShard {
             retryAtNs = nowNs + RETRY_NS;
             return false;
         }
-        boolean whole = settings.mode() == LimitMode.POLICE;
+        if (publication.next == 0 && !passesInTime(publication)) {
+            // It came before the definition did.
+            line.remove();
+            waiting -= publication.count;
+            refuseAsTooLarge(publication);
+            return true;
+        }
+        boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
         int tokens = whole ? publication.left() : 1;
         // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
         if (!passes(tokens, nowNs)) {
@@ -233,6 +291,19 @@ final class TopicShard {
             accept(publication);
         }
         return true;
+    }
+
+    private boolean passesInTime(Publication publication) {
+        return publication.count == 1 || settings.mode() != LimitMode.SHAPE || publication.count <= mostInTime;
+    }
+
+    private void refuseAsTooLarge(Publication publication) {
+        gate.countRefused(publication.count);
+        failAsHeldUp(
+                publication,
+                "the topic's limit lets at most " + (long) mostInTime + " messages pass within its "
+                        + TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()) + " ms: publish fewer than "
+                        + publication.count + " at once");
     }
 
     private void expireLine(long nowNs) {
@@ -354,6 +425,7 @@ final class TopicShard {
                 && unrouted.size() >= settings().maxQueued()) {
             store.release((int) unrouted.poll());
             dropped++;
+            shards.countDropped();
         }
         unrouted.add(message);
     }
@@ -391,6 +463,14 @@ final class TopicShard {
 
     /** The channel of that name, made if need be; null if there are too many. The first one gets what waited for it. */
     Channel channel(String channelName, int maxChannels, long nowNs) {
+        Channel channel = findOrAdd(channelName, maxChannels, nowNs);
+        if (channel != null) {
+            routeWaiting(nowNs);
+        }
+        return channel;
+    }
+
+    private Channel findOrAdd(String channelName, int maxChannels, long nowNs) {
         Channel known = find(channelName);
         if (known != null || channels.size() >= maxChannels) {
             return known;
@@ -398,7 +478,7 @@ final class TopicShard {
         Channel channel = new Channel(channelName, this, store);
         channel.limit(gateOf(channelName), nowNs);
         channels.add(channel);
-        routeWaiting(nowNs);
+        hadChannels = true;
         return channel;
     }
 
@@ -412,16 +492,15 @@ final class TopicShard {
     }
 
     void removeChannel(Channel channel, String reason) {
+        drop(channel, reason);
+        shards.forgetIfDone(this);
+    }
+
+    private void drop(Channel channel, String reason) {
         if (channels.remove(channel)) {
             channel.close(reason);
             roomMade();
-            shards.forgetIfDone(this);
         }
-    }
-
-    void pause(boolean nowPaused, long nowNs) {
-        paused = nowPaused;
-        routeWaiting(nowNs);
     }
 
     /** Drops what passed and has no channel to go to; what channels have is theirs. */
@@ -432,9 +511,15 @@ final class TopicShard {
         roomMade();
     }
 
-    /** Nothing is left that anybody could miss: an ephemeral topic without channels, or one that never came to be. */
+    /**
+     * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or one that never came to be. Not an ephemeral
+     * topic that waits for its first channel, with what was published to it.
+     */
     boolean done() {
-        return channels.isEmpty() && waiting == 0 && (settings == null || name.ephemeral());
+        return channels.isEmpty()
+                && waiting == 0
+                && unrouted.isEmpty()
+                && (settings == null || name.ephemeral() && hadChannels);
     }
 
     /** Lets go of everything; the publishers that wait are told why. */
@@ -467,8 +552,13 @@ final class TopicShard {
             return;
         }
         lookAgainNs = Duty.NO_DEADLINE;
-        for (int i = 0; i < channels.size(); i++) {
+        // Backwards, so that one can go.
+        for (int i = channels.size() - 1; i >= 0; i--) {
             Channel channel = channels.get(i);
+            if (channel.unclaimed(nowNs)) {
+                removeChannel(channel, "nobody claims the channel");
+                continue;
+            }
             channel.expire(nowNs);
             long nextNs = channel.nextDeadlineNs();
             if (nextNs != Duty.NO_DEADLINE) {
@@ -497,17 +587,17 @@ final class TopicShard {
         shards.unlistThirsty(channel);
     }
 
+    /** By one of its channels, which counts by itself. */
+    void droppedByChannel() {
+        shards.countDropped();
+    }
+
     LongSupplier clock() {
         return shards.clock();
     }
 
     /** A channel has given something away: what was held back may go on. */
     void roomMade() {
-        retryNow();
-    }
-
-    /** Supply may have come. */
-    void retryNow() {
         if (waiting > 0) {
             retryAtNs = shards.nowNs();
         }

@@ -9,6 +9,7 @@ import java.util.List;
  * @param settings null while the broker waits for the topic's definition
  * @param waiting messages that wait for a token or for room
  * @param unrouted messages that passed and wait for a first channel, or for the end of a pause
+ * @param dropped of these, those that gave way to newer ones; each channel counts its own
  */
 public record TopicStats(
         TopicName topic,

@@ -57,8 +57,11 @@ final class Visitors {
         federation.changed(this);
     }
 
-    /** A message of another broker; what cannot be stored goes back. */
-    /** @param at where its context stands, if it has one, and right behind that its body */
+    /**
+     * A message of another broker; what cannot be stored goes back.
+     *
+     * @param at where its context stands, if it has one, and right behind that its body
+     */
     void arrived(
             Inlet inlet,
             ByteBuffer in,
@@ -72,9 +75,7 @@ final class Visitors {
         int before = Math.max(0, attempts - 1);
         int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
         if (message == MessageStore.FULL) {
-            federation.countGivenBack();
-            inlet.giveBack(id, before, 0);
-            changed();
+            sendBack(inlet, id, before, 0);
             return;
         }
         inlet.held++;
@@ -83,6 +84,13 @@ final class Visitors {
         if (!waiting.isEmpty()) {
             federation.watch(this);
         }
+    }
+
+    /** One that came and is not taken. */
+    void sendBack(Inlet inlet, long id, int attempts, long delayNs) {
+        federation.countGivenBack();
+        inlet.giveBack(id, attempts, delayNs);
+        changed();
     }
 
     private void await(Inlet inlet, long entry, long nowNs) {

@@ -10,6 +10,6 @@ interface WaitingLine {
     /** Removes what {@link #peek} answered. */
     void remove();
 
-    /** One that arrived no later than {@code arrivedNs}, or null; it is removed. */
+    /** One that arrived no later than {@code arrivedNs} and has not begun to pass, or null; it is removed. */
     Publication expired(long arrivedNs);
 }

@@ -82,7 +82,7 @@ class BrokerApiTest {
         RunningBroker started = new RunningBroker(GatewaySettings.defaults(), topics);
         brokers.add(started);
         // A topic's first publication waits until the broker knows the topic, and says so.
-        RunningBroker.await(started.path().define(new TopicName("orders"), topics));
+        RunningBroker.await(started.path().lay(Definitions.of(new TopicName("orders"), topics)));
         return started;
     }
 
@@ -367,7 +367,7 @@ class BrokerApiTest {
     @Test
     void shouldSayWhyWhenTheChannelIsGone() {
         Reader reader = new Reader().subscribe("work", 1, MINUTE);
-        RunningBroker.await(broker.path().delete(new TopicName("orders")));
+        RunningBroker.await(broker.path().lay(Definitions.gone(new TopicName("orders"))));
         Ended ended = reader.events.expectMessageClass(Ended.class);
         assertThat(ended).isEqualTo(new Ended("orders", "work", "the topic was deleted"));
     }

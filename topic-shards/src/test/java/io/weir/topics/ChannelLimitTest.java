@@ -14,7 +14,6 @@ import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.ShardsFixture.Reader;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class ChannelLimitTest {
@@ -24,7 +23,7 @@ class ChannelLimitTest {
     /** A topic that lets everything pass, with a channel that does not. */
     private static ShardsFixture broker(TopicSettings settings, double rate, double burst) {
         ShardsFixture broker = new ShardsFixture().supply(1_000_000, 100_000).supply(KEY, rate, burst);
-        broker.shards.define(TOPIC, settings, Set.of("slow"));
+        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, settings), "slow"));
         return broker;
     }
 
@@ -74,7 +73,7 @@ class ChannelLimitTest {
     @Test
     void shouldLookForSupplyEveryTenMillisecondsWhenNoTokenWillCome() {
         ShardsFixture broker = new ShardsFixture().supply(1_000, 100);
-        broker.shards.define(TOPIC, SETTINGS, Set.of("slow"));
+        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
         Reader slow = broker.reader("slow", 100);
         broker.publish("m0");
         assertThat(broker.shards.nextDeadlineNs()).isEqualTo(broker.nowNs + SECOND_NS / 100);
@@ -162,7 +161,7 @@ class ChannelLimitTest {
     @Test
     void shouldSayWhatItWantsWhereSomebodyConsumes() {
         ShardsFixture broker = broker(SETTINGS, 1, 1);
-        broker.shards.createChannel(TOPIC, "slow");
+        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
         broker.publish("m0");
         broker.publish("m1");
         assertThat(sample(broker).demand().rateMicros()).as("nobody consumes").isZero();
@@ -199,14 +198,11 @@ class ChannelLimitTest {
         broker.publish("a");
         broker.publish("b");
         assertThat(slow.got).hasSize(2);
-        broker.shards.define(TOPIC, SETTINGS, Set.of("slow"));
+        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
         broker.publish("c");
         broker.publish("d");
         assertThat(slow.got).hasSize(3);
-        // A word on the topic alone leaves the limit as it is.
-        broker.shards.define(TOPIC, SETTINGS);
-        assertThat(slow.got).hasSize(3);
-        broker.shards.define(TOPIC, SETTINGS, Set.of());
+        broker.shards.lay(Definitions.of(TOPIC, SETTINGS));
         assertThat(slow.bodies()).containsExactly("a", "b", "c", "d");
         broker.work();
         assertThat(broker.shards.nextDeadlineNs() - broker.nowNs).isGreaterThan(SECOND_NS);
@@ -218,7 +214,8 @@ class ChannelLimitTest {
         Reader slow = broker.reader("slow", 100);
         broker.publish("m0");
         broker.publish("m1");
-        broker.shards.deleteChannel(TOPIC, "slow");
+        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
+        broker.shards.lay(Definitions.of(TOPIC, SETTINGS));
         assertThat(slow.gone).isEqualTo("the channel was deleted");
         broker.pass(SECOND_NS);
         assertThat(broker.shards.nextDeadlineNs() - broker.nowNs).isGreaterThan(SECOND_NS);

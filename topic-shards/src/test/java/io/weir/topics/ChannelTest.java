@@ -140,22 +140,23 @@ class ChannelTest {
     @Test
     void shouldHandOutNothingWhilePaused() {
         Reader reader = broker.reader("work", 5);
-        broker.shards.pauseChannel(TOPIC, "work", true);
+        TopicDefinition flowing = Definitions.of(TOPIC, TopicSettings.defaults(), "work");
+        broker.shards.lay(flowing.withChannel("work", new TopicDefinition.ChannelSettings(true)));
         broker.publish("m");
         broker.pass(SECOND_NS);
         assertThat(reader.got).isEmpty();
-        broker.shards.pauseChannel(TOPIC, "work", false);
+        broker.shards.lay(flowing.withChannel("work", new TopicDefinition.ChannelSettings(false)));
         assertThat(reader.bodies()).containsExactly("m");
     }
 
     @Test
     void shouldKeepMessagesFromChannelsWhileTheTopicIsPaused() {
         Reader reader = broker.reader("work", 5);
-        broker.shards.pause(TOPIC, true);
+        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(true));
         broker.publish("m");
         assertThat(reader.got).isEmpty();
         assertThat(broker.stats().unrouted()).isEqualTo(1);
-        broker.shards.pause(TOPIC, false);
+        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(false));
         assertThat(reader.bodies()).containsExactly("m");
     }
 
@@ -273,7 +274,7 @@ class ChannelTest {
     @Test
     void shouldEndAnEphemeralTopicWithItsLastChannel() {
         TopicName topic = new TopicName("ticks#ephemeral");
-        broker.shards.define(topic, TopicSettings.defaults());
+        broker.shards.lay(Definitions.of(topic, TopicSettings.defaults()));
         Reader reader = broker.reader(topic, "c#ephemeral", 1);
         assertThat(broker.shards.stats()).hasSize(2);
         reader.subscription.close(broker.nowNs);
@@ -285,10 +286,33 @@ class ChannelTest {
         Reader reader = broker.reader("work", 1);
         broker.publish("m0");
         broker.publish("m1");
-        broker.shards.deleteChannel(TOPIC, "work");
+        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults(), "work"));
+        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()));
         assertThat(reader.gone).isEqualTo("the channel was deleted");
         assertThat(broker.shards.store().messages()).isZero();
         reader.subscription.close(broker.nowNs);
+    }
+
+    /** Another broker that has not heard of a channel's deletion yet makes it again, and then lets go of it. */
+    @Test
+    void shouldNotKeepAChannelThatOnlyAnotherBrokersConsumersMadeAndNoDefinitionNames() {
+        for (String claim : List.of("nobody", "a definition", "a consumer here", "a consumer there")) {
+            ShardsFixture broker =
+                    new ShardsFixture().topic(TopicSettings.defaults()).supply(10, 10);
+            Consumer remote = broker.shards.subscribeRemote(new Reader(), TOPIC, "work", broker.nowNs);
+            broker.publish("m");
+            remote.close(broker.nowNs);
+            broker.pass(30 * SECOND_NS);
+            switch (claim) {
+                case "a definition" -> broker.topic(TopicSettings.defaults(), "work");
+                case "a consumer here" -> broker.reader("work", 0).subscription.close(broker.nowNs);
+                case "a consumer there" -> broker.shards.subscribeRemote(new Reader(), TOPIC, "work", broker.nowNs);
+                default -> assertThat(broker.channel("work").queued()).isEqualTo(1);
+            }
+            broker.pass(30 * SECOND_NS);
+            assertThat(broker.stats().channels()).as("claimed by " + claim).hasSize(claim.equals("nobody") ? 0 : 1);
+            assertThat(broker.shards.store().messages()).isEqualTo(claim.equals("nobody") ? 0 : 1);
+        }
     }
 
     @Test

@@ -6,6 +6,8 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.NsqSocket.Frame;
 import io.weir.transport.MediaDriverProcess;
+import io.weir.transport.api.MessageContext;
+import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
@@ -420,7 +422,7 @@ class FederationTest {
         awaitConsumers("work", 1, a, b);
         publish(a, TOPIC, "m", 20);
         await("it holds some", () -> inFlight(b) == 10);
-        RunningBroker.await(b.broker.path().deleteChannel(new TopicName(TOPIC), "work"));
+        deleteChannel(b, "work");
         await(
                 "the broker they came from has them again",
                 () -> a.broker.channel(TOPIC, "work").queued() == 20);
@@ -470,6 +472,76 @@ class FederationTest {
         orphan.sendBody("PUB " + TOPIC, "m");
         assertThat(orphan.answer()).isEqualTo("OK");
         assertThat(a.broker.stats(TOPIC).published()).isEqualTo(1);
+    }
+
+    /** Through an intake, which hears what kind of outcome it is; over the clients' protocol all failures look alike. */
+    @Test
+    void shouldKeepTheKindOfAnOutcomeOnItsWayFromTheHome() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        b.topics = topic -> switch (topic.value()) {
+            case "none" -> throw new IllegalArgumentException("nobody may make that topic");
+            case "slow" -> new TopicSettings(LimitMode.SHAPE, 1_000_000, 10, 10, Overflow.HOLD_BACK);
+            default -> TopicSettings.defaults();
+        };
+        LinkedBroker.join(a, b);
+        a.home = b.id();
+        Intake intake =
+                new Intake(a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
+
+        assertThat(publish(intake, "none")).isInstanceOfSatisfying(PublishOutcome.UnknownTopic.class, unknown -> {
+            assertThat(unknown.topic()).isEqualTo("none");
+            assertThat(unknown.reason()).contains("nobody may make that topic", "home b");
+        });
+        assertThat(publish(intake, "slow")).isInstanceOfSatisfying(PublishOutcome.Failed.class, late -> {
+            assertThat(late.overLimit()).isTrue();
+            assertThat(late.reason()).contains("waited longer", "home b");
+        });
+        assertThat(publish(intake, TOPIC)).isInstanceOf(PublishOutcome.Accepted.class);
+        assertThat(a.stats().forwarded()).isEqualTo(3);
+    }
+
+    private static PublishOutcome publish(Intake intake, String topic) throws Exception {
+        CompletableFuture<PublishOutcome> outcome = new CompletableFuture<>();
+        intake.publish(topic, MessageContext.NONE, new byte[] {1}, 0, outcome::complete);
+        return outcome.get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void shouldAnswerAPublicationThatIsTooLargeForItsHome() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = smallBroker("b", "driver");
+        LinkedBroker.join(a, b);
+        a.home = b.id();
+        String large = "x".repeat(10_000);
+        NsqSocket one = open(a.publisher());
+        one.sendBody("PUB " + TOPIC, large);
+        assertThat(one.answer()).startsWith("E_PUB_FAILED").contains("8192", "home b");
+        NsqSocket batch = open(a.publisher());
+        batch.sendBatch(TOPIC, "small", large);
+        assertThat(batch.answer()).startsWith("E_MPUB_FAILED").contains("home b");
+        NsqSocket small = open(a.publisher());
+        small.sendBody("PUB " + TOPIC, "small");
+        assertThat(small.answer()).isEqualTo("OK");
+        assertThat(b.broker.stats(TOPIC).published())
+                .as("nothing of the others")
+                .isEqualTo(1);
+        assertThat(b.stats().malformed()).isEqualTo(2);
+    }
+
+    @Test
+    void shouldGiveBackAMessageThatIsTooLargeForTheConsumersBroker() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = smallBroker("b", "driver");
+        LinkedBroker.join(a, b);
+        Reader atB = reader(b, "work", 10);
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "x".repeat(10_000), 1);
+        await("it comes back", () -> b.stats().givenBack() >= 1);
+        Reader atA = reader(a, "work", 10);
+        await("a consumer that can have it gets it", () -> atA.count() == 1);
+        assertThat(atB.count()).isZero();
+        await("nobody holds it any more", () -> inFlight(a) == 0);
     }
 
     @Test
@@ -530,7 +602,7 @@ class FederationTest {
         LinkedBroker.join(a, b);
         Reader atB = reader(b, "work", 10);
         awaitConsumers("work", 1, a, b);
-        RunningBroker.await(a.broker.path().deleteChannel(new TopicName(TOPIC), "work"));
+        deleteChannel(a, "work");
         awaitConsumers("work", 1, a);
         publish(a, TOPIC, "m", 10);
         await("they come", () -> atB.count() == 10);
@@ -592,6 +664,12 @@ class FederationTest {
         return frame.type() + " " + frame.text();
     }
 
+    private static void deleteChannel(LinkedBroker at, String channel) {
+        TopicDefinition with = Definitions.of(new TopicName(TOPIC), TopicSettings.defaults(), channel);
+        RunningBroker.await(at.broker.path().lay(with));
+        RunningBroker.await(at.broker.path().lay(with.withoutChannel(channel)));
+    }
+
     private LinkedBroker broker(String id) throws IOException {
         LinkedBroker broker = new LinkedBroker(id, root.resolve("driver"));
         toClose.push(broker);
@@ -607,6 +685,7 @@ class FederationTest {
                 64 * 1024,
                 2_500,
                 usual.bufferBytes(),
+                usual.maxBufferBytes(),
                 usual.heartbeatNs(),
                 usual.maxHeartbeatNs(),
                 usual.messageTimeoutNs(),

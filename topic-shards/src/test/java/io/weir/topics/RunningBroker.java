@@ -98,7 +98,7 @@ final class RunningBroker implements AutoCloseable {
         try {
             TopicSettings settings = topics.apply(topic);
             if (settings != null) {
-                path.define(topic, settings);
+                path.lay(Definitions.of(topic, settings));
             }
         } catch (IllegalArgumentException e) {
             path.refuse(topic, e.getMessage());

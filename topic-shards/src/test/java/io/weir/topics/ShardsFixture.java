@@ -85,6 +85,8 @@ final class ShardsFixture {
     final Lease lease = new Lease(3_600 * SECOND_NS);
     final Gates gates = new Gates(holder, lease, 0, () -> {});
     final List<TopicName> wanted = new ArrayList<>();
+    final List<String> channelsWanted = new ArrayList<>();
+    final List<TopicName> ended = new ArrayList<>();
     final Outcomes outcomes = new Outcomes();
     final Shards shards;
     long nowNs = 1_000;
@@ -96,12 +98,28 @@ final class ShardsFixture {
     }
 
     ShardsFixture(PathSettings settings) {
-        shards = new Shards(settings, 1 << 20, gates, wanted::add, 1, () -> nowNs, () -> 5_000);
+        TopicDirectory directory = new TopicDirectory() {
+            @Override
+            public void wanted(TopicName topic) {
+                wanted.add(topic);
+            }
+
+            @Override
+            public void channelWanted(TopicName topic, String channel) {
+                channelsWanted.add(topic + " " + channel);
+            }
+
+            @Override
+            public void ended(TopicName topic) {
+                ended.add(topic);
+            }
+        };
+        shards = new Shards(settings, 1 << 20, gates, directory, 1, () -> nowNs, () -> 5_000);
         lease.renewed(nowNs);
     }
 
-    ShardsFixture topic(TopicSettings settings) {
-        shards.define(TOPIC, settings);
+    ShardsFixture topic(TopicSettings settings, String... channels) {
+        shards.lay(Definitions.of(TOPIC, settings, channels));
         return this;
     }
 

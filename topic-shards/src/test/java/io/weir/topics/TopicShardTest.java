@@ -5,8 +5,10 @@ import static io.weir.topics.ShardsFixture.TOPIC;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.TopicGate;
 import io.weir.topics.ShardsFixture.Reader;
+import io.weir.topics.TopicDefinition.LimitSettings;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -44,7 +46,7 @@ class TopicShardTest {
     @Test
     void shouldFailAPublicationThatWaitedTooLong() {
         ShardsFixture broker =
-                new ShardsFixture().topic(SHAPED.withMaxDelayNs(SECOND_NS)).supply(0.1, 1);
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(0.1, 1);
         broker.publish("m0");
         broker.publish("m1");
         broker.pass(SECOND_NS - 1);
@@ -122,6 +124,84 @@ class TopicShardTest {
     }
 
     @Test
+    void shouldGoOnWithABatchThatHasBegunToPassAndFailThoseBehindItThatWaitedTooLong() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(1, 2);
+        Reader reader = broker.reader("work", 100);
+        broker.publishBatch("a", "b", "c", "d");
+        broker.publish("behind");
+        for (int i = 0; i < 25; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said)
+                .containsExactly("2 failed: it waited longer than the topic's 1000 ms", "1 accepted");
+        assertThat(reader.bodies()).containsExactly("a", "b", "c", "d");
+        assertThat(broker.shards.store().messages()).as("all with the reader").isEqualTo(4);
+    }
+
+    @Test
+    void shouldRefuseABatchAtOnceThatTheWholeLimitCouldNotLetPassInTime() {
+        TopicSettings hasty = Definitions.hasty(SECOND_NS / 2);
+        LimitSettings limit = new LimitSettings(4_000_000, 2_000_000, 0, Sharing.DEFAULT);
+        ShardsFixture broker = new ShardsFixture().supply(1, 1);
+        broker.publishBatch("1", "2", "3", "4", "5");
+        broker.shards.lay(Definitions.of(TOPIC, limit, hasty));
+        broker.work();
+        String refusal =
+                "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
+        assertThat(broker.outcomes.said).as("it came before the definition").containsExactly("1 " + refusal);
+        broker.publishBatch("1", "2", "3", "4", "5");
+        assertThat(broker.outcomes.said).as("as it comes").containsExactly("1 " + refusal, "2 " + refusal);
+        assertThat(broker.shards.store().messages())
+                .as("nothing of them passed")
+                .isZero();
+        assertThat(gate(broker).refused()).isEqualTo(10);
+        broker.publishBatch("1", "2", "3", "4");
+        for (int i = 0; i < 40; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said)
+                .as("it has begun, though most of the limit is elsewhere")
+                .endsWith("3 accepted");
+        broker.shards.lay(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
+        broker.publishBatch("1", "2", "3", "4", "5");
+        assertThat(broker.outcomes.said).endsWith("4 accepted");
+    }
+
+    @Test
+    void shouldLetABatchPassThatHasBegunWhenTheTopicComesToPolice() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 2);
+        Reader reader = broker.reader("work", 100);
+        broker.publishBatch("a", "b", "c", "d");
+        broker.work();
+        broker.topic(SHAPED.with(LimitMode.POLICE));
+        broker.pass(SECOND_NS / 10);
+        broker.pass(SECOND_NS / 10);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        assertThat(reader.bodies()).containsExactly("a", "b", "c", "d");
+    }
+
+    @Test
+    void shouldKeepWhatIsPublishedToAnEphemeralTopicBeforeItsFirstChannel() {
+        TopicName topic = new TopicName("reply#ephemeral");
+        ShardsFixture broker = new ShardsFixture().supply(topic, 10, 10);
+        broker.publish(topic, "early", 0);
+        broker.work();
+        broker.shards.lay(Definitions.of(topic, SHAPED));
+        broker.work();
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.publish(topic, "too", 0);
+        broker.work();
+        assertThat(broker.wanted).as("it is known from now on").containsExactly(topic);
+        Reader reader = broker.reader(topic, "c#ephemeral", 10);
+        assertThat(reader.bodies()).containsExactly("early", "too");
+        reader.subscription.close(broker.nowNs);
+        assertThat(broker.shards.stats()).as("gone with its last channel").isEmpty();
+        assertThat(broker.ended).containsExactly(topic);
+        assertThat(broker.shards.store().messages()).isZero();
+    }
+
+    @Test
     void shouldHoldEverythingWhileTheLeaseIsOut() {
         ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1_000);
         broker.nowNs += 3_600 * SECOND_NS;
@@ -191,6 +271,7 @@ class TopicShardTest {
         broker.reader("one", 1);
         assertThat(broker.shards.subscribe(new Reader(), "orders", "two", SECOND_NS, broker.nowNs))
                 .isNull();
+        assertThat(broker.channelsWanted).as("none that nobody got").containsExactly("orders one");
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -48,15 +49,24 @@ public final class AdmissionHistory {
 
     private final Path directory;
     private final BrokerId broker;
+    private final LongUnaryOperator trueTime;
     private MappedByteBuffer file;
     private int next = RECORDS;
 
     public AdmissionHistory(Path directory, BrokerId broker) {
+        this(directory, broker, LongUnaryOperator.identity());
+    }
+
+    /** @param trueTime {@code nanoTime} for a time of the gates' clock, which a test may let run wrong */
+    public AdmissionHistory(Path directory, BrokerId broker, LongUnaryOperator trueTime) {
+        this.trueTime = trueTime;
         this.directory = directory;
         this.broker = broker;
     }
 
-    void admitted(TopicName topic, Holder holder, long stampNs, int tokens, boolean kept, long leaseLeftNs) {
+    /** @param gateNs by the gates' clock */
+    void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
+        long stampNs = trueTime.applyAsLong(gateNs);
         if (next == RECORDS) {
             begin(stampNs);
         }

@@ -65,6 +65,7 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
     private final SupplyCounters counters;
     private final Duration courtesy;
     private final LongSupplier clock;
+    private final Failpoints failpoints;
     private final Watch watch;
     private final Set<Holder> workingOn = new HashSet<>();
     /** A closed journal is final, so it is read once. */
@@ -81,9 +82,10 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
             Holder me,
             ActorRef<SupplyLedger.Command> ledger,
             SupplyCounters counters,
-            LongSupplier clock) {
-        return Behaviors.setup(
-                context -> new BestBuddy(context, settings, store, executor, journals, me, ledger, counters, clock));
+            LongSupplier clock,
+            Failpoints failpoints) {
+        return Behaviors.setup(context ->
+                new BestBuddy(context, settings, store, executor, journals, me, ledger, counters, clock, failpoints));
     }
 
     private BestBuddy(
@@ -95,7 +97,8 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
             Holder me,
             ActorRef<SupplyLedger.Command> ledger,
             SupplyCounters counters,
-            LongSupplier clock) {
+            LongSupplier clock,
+            Failpoints failpoints) {
         super(context);
         this.store = store;
         this.executor = executor;
@@ -105,9 +108,12 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
         this.counters = counters;
         this.courtesy = settings.lease().dividedBy(5);
         this.clock = clock;
+        this.failpoints = failpoints;
         long leaseNs = settings.lease().toNanos();
         this.watch = new Watch(
-                Watch.patienceNs(leaseNs, settings.driftPpm(), settings.guard().toNanos()), leaseNs / 4);
+                failpoints.patienceNs(Watch.patienceNs(
+                        leaseNs, settings.driftPpm(), settings.guard().toNanos())),
+                leaseNs / 4);
     }
 
     @Override
@@ -164,6 +170,9 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
         if (watch.expired(row, after.toNanos(), nowNs) && workingOn.add(victim)) {
             run(victim, () -> {
                 boolean fenced = store.fence(victim, row.renewSeq());
+                if (fenced) {
+                    failpoints.reached(Failpoints.Step.AFTER_FENCE);
+                }
                 getContext().getLog().info("{} {} {}", me, fenced ? "fenced" : "could not fence", victim);
                 return new StepDone(victim, Optional.empty(), MOST_STEPS);
             });
@@ -204,7 +213,9 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
             read(victim, Optional.empty(), left);
         } else if (step instanceof Step.Claim claim) {
             run(victim, () -> {
-                store.claim(victim, claim.account(), claim.expected(), me);
+                if (store.claim(victim, claim.account(), claim.expected(), me)) {
+                    failpoints.reached(Failpoints.Step.AFTER_CLAIM);
+                }
                 return new StepDone(victim, Optional.empty(), left);
             });
         } else if (step instanceof Step.Inherit inherit) {
@@ -214,6 +225,7 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
         } else if (step instanceof Step.MarkDone done) {
             run(victim, () -> {
                 store.inherited(victim, done.account());
+                failpoints.reached(Failpoints.Step.AFTER_DONE);
                 return new StepDone(victim, Optional.empty(), left);
             });
         } else if (step instanceof Step.ReadHeir heir) {

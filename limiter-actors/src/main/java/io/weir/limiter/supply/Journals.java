@@ -15,10 +15,16 @@ public final class Journals {
     static final long TIMEOUT_MS = 5_000;
 
     private final ActorSystem<?> system;
+    private final Failpoints failpoints;
     private final AtomicLong reads = new AtomicLong();
 
     public Journals(ActorSystem<?> system) {
+        this(system, Failpoints.NONE);
+    }
+
+    Journals(ActorSystem<?> system, Failpoints failpoints) {
         this.system = system;
+        this.failpoints = failpoints;
     }
 
     /**
@@ -29,7 +35,7 @@ public final class Journals {
     public CompletionStage<Ledger> read(Holder of, Optional<Holder> closer) {
         CompletableFuture<Ledger> answer = new CompletableFuture<>();
         system.systemActorOf(
-                LedgerReader.create(of, closer, answer::complete),
+                LedgerReader.create(of, closer, answer::complete, failpoints),
                 "weir-ledger-reader-" + reads.incrementAndGet(),
                 Props.empty());
         return answer.orTimeout(TIMEOUT_MS, TimeUnit.MILLISECONDS);

@@ -51,6 +51,7 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
     private final LongSupplier clock;
     private final Supplier<OptionalLong> uptimeNs;
     private final Runnable fenced;
+    private final Failpoints failpoints;
     private final TimerScheduler<Command> timers;
     private final Duration interval;
     private OptionalLong lastUptimeNs = OptionalLong.empty();
@@ -70,9 +71,10 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
             Duration length,
             LongSupplier clock,
             Supplier<OptionalLong> uptimeNs,
-            Runnable fenced) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers ->
-                new LeaseKeeper(context, timers, store, executor, holder, lease, length, clock, uptimeNs, fenced)));
+            Runnable fenced,
+            Failpoints failpoints) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new LeaseKeeper(
+                context, timers, store, executor, holder, lease, length, clock, uptimeNs, fenced, failpoints)));
     }
 
     private LeaseKeeper(
@@ -85,7 +87,8 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
             Duration length,
             LongSupplier clock,
             Supplier<OptionalLong> uptimeNs,
-            Runnable fenced) {
+            Runnable fenced,
+            Failpoints failpoints) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
         context.setLoggerName(LeaseKeeper.class);
@@ -98,6 +101,7 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
         this.clock = clock;
         this.uptimeNs = uptimeNs;
         this.fenced = fenced;
+        this.failpoints = failpoints;
         planNext();
     }
 
@@ -125,11 +129,17 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
         }
         getContext()
                 .pipeToSelf(
-                        CompletableFuture.supplyAsync(() -> store.renew(holder), executor),
+                        CompletableFuture.supplyAsync(this::renew, executor),
                         (renewed, failure) -> failure != null
                                 ? new Unknown(failure.getMessage())
                                 : renewed ? new Renewed(sentNs) : new Refused());
         return this;
+    }
+
+    private boolean renew() {
+        boolean renewed = store.renew(holder);
+        failpoints.reached(Failpoints.Step.AFTER_RENEWAL);
+        return renewed;
     }
 
     private boolean slept(long nowNs) {

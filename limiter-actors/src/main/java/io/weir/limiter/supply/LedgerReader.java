@@ -6,6 +6,7 @@ import akka.actor.typed.javadsl.Behaviors;
 import akka.persistence.typed.RecoveryCompleted;
 import akka.persistence.typed.SnapshotAdapter;
 import akka.persistence.typed.javadsl.CommandHandler;
+import akka.persistence.typed.javadsl.EffectBuilder;
 import akka.persistence.typed.javadsl.EventHandler;
 import akka.persistence.typed.javadsl.EventSourcedBehavior;
 import akka.persistence.typed.javadsl.SignalHandler;
@@ -38,18 +39,25 @@ final class LedgerReader extends EventSourcedBehavior<LedgerReader.Go, SupplyEve
     private final Holder of;
     private final Optional<Holder> closer;
     private final Consumer<Ledger> found;
+    private final Failpoints failpoints;
 
     /** @param closer who closes the journal; empty to only read it */
-    static Behavior<Go> create(Holder of, Optional<Holder> closer, Consumer<Ledger> found) {
-        return Behaviors.setup(context -> new LedgerReader(context, of, closer, found));
+    static Behavior<Go> create(Holder of, Optional<Holder> closer, Consumer<Ledger> found, Failpoints failpoints) {
+        return Behaviors.setup(context -> new LedgerReader(context, of, closer, found, failpoints));
     }
 
-    private LedgerReader(ActorContext<Go> context, Holder of, Optional<Holder> closer, Consumer<Ledger> found) {
+    private LedgerReader(
+            ActorContext<Go> context,
+            Holder of,
+            Optional<Holder> closer,
+            Consumer<Ledger> found,
+            Failpoints failpoints) {
         super(SupplyLedger.journalOf(of));
         this.context = context;
         this.of = of;
         this.closer = closer;
         this.found = found;
+        this.failpoints = failpoints;
     }
 
     @Override
@@ -85,11 +93,19 @@ final class LedgerReader extends EventSourcedBehavior<LedgerReader.Go, SupplyEve
                 .onCommand(
                         Go.class,
                         (ledger, go) -> closer.isPresent() && !ledger.closed()
-                                ? Effect()
-                                        .persist(new SupplyEvent.Fenced(closer.get()))
-                                        .thenRun(found::accept)
-                                        .thenStop()
+                                ? close(new SupplyEvent.Fenced(closer.get()))
                                 : Effect().none().thenRun(found::accept).thenStop())
                 .build();
+    }
+
+    private EffectBuilder<SupplyEvent, Ledger> close(SupplyEvent.Fenced fenced) {
+        failpoints.reached(Failpoints.Step.before(fenced));
+        return Effect()
+                .persist(fenced)
+                .thenRun((Ledger closed) -> {
+                    failpoints.reached(Failpoints.Step.after(fenced));
+                    found.accept(closed);
+                })
+                .thenStop();
     }
 }

@@ -68,6 +68,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     private final Holder holder;
     private final Gates gates;
     private final ActorRef<? super Treasury.FromLedger> parent;
+    private final Failpoints failpoints;
     private final ArrayDeque<Function<Bookkeeper, List<Effect>>> keptBack = new ArrayDeque<>();
     /** Absent during the replay. */
     private Bookkeeper keeper;
@@ -79,9 +80,10 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return PersistenceId.ofUniqueId("supply|" + holder.broker() + "|" + holder.incarnation());
     }
 
-    static Behavior<Command> create(Holder holder, Gates gates, ActorRef<? super Treasury.FromLedger> parent) {
-        return Behaviors.setup(
-                context -> Behaviors.withTimers(timers -> new SupplyLedger(context, timers, holder, gates, parent)));
+    static Behavior<Command> create(
+            Holder holder, Gates gates, ActorRef<? super Treasury.FromLedger> parent, Failpoints failpoints) {
+        return Behaviors.setup(context ->
+                Behaviors.withTimers(timers -> new SupplyLedger(context, timers, holder, gates, parent, failpoints)));
     }
 
     private SupplyLedger(
@@ -89,7 +91,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             TimerScheduler<Command> timers,
             Holder holder,
             Gates gates,
-            ActorRef<? super Treasury.FromLedger> parent) {
+            ActorRef<? super Treasury.FromLedger> parent,
+            Failpoints failpoints) {
         super(journalOf(holder));
         this.context = context;
         // Found by itself it would be that of the timers around this behaviour.
@@ -97,6 +100,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         this.holder = holder;
         this.gates = gates;
         this.parent = parent;
+        this.failpoints = failpoints;
         timers.startTimerWithFixedDelay(new Resend(), RESEND_EVERY);
     }
 
@@ -132,7 +136,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     public SignalHandler<Ledger> signalHandler() {
         return newSignalHandlerBuilder()
                 .onSignal(RecoveryCompleted.instance(), ledger -> {
-                    keeper = new Bookkeeper(ledger);
+                    keeper = failpoints.bookkeeper(ledger);
                     context.getSelf().tell(new Begin());
                 })
                 .build();
@@ -187,6 +191,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     private EffectBuilder<SupplyEvent, Ledger> perform(List<Effect> effects) {
         for (Effect effect : effects) {
             if (effect instanceof Effect.Append append) {
+                failpoints.reached(Failpoints.Step.before(append.event()));
                 return Effect().persist(append.event()).thenRun(ledger -> committed(append.event()));
             }
             carryOut(effect);
@@ -198,6 +203,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     }
 
     private void committed(SupplyEvent event) {
+        failpoints.reached(Failpoints.Step.after(event));
         afterCommit.forEach(this::carryOut);
         afterCommit = List.of();
         parent.tell(new Treasury.Committed(event));
@@ -218,6 +224,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         } else if (effect instanceof Effect.Send e) {
             parent.tell(new Treasury.Post(e.transfer().id().to().broker(), new Treasury.Sent(e.transfer(), holder)));
         } else if (effect instanceof Effect.Acknowledge e) {
+            failpoints.reached(Failpoints.Step.BEFORE_ACKNOWLEDGE);
             parent.tell(new Treasury.Post(e.to().broker(), new Treasury.Acknowledged(e.transfer(), e.to())));
         } else if (effect instanceof Effect.MarkDone e) {
             parent.tell(new Treasury.VersionDone(e.topic(), e.version()));

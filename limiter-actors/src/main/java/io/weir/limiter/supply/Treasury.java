@@ -192,7 +192,8 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
             SupplyCounters counters,
             LongSupplier clock,
             Random random,
-            Runnable fenced) {}
+            Runnable fenced,
+            Failpoints failpoints) {}
 
     private final Equipment with;
     private final Holder me;
@@ -234,7 +235,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         this.with = with;
         this.me = with.me;
         this.timers = timers;
-        this.journals = new Journals(context.getSystem());
+        this.journals = new Journals(context.getSystem(), with.failpoints);
         refs.put(me.broker(), context.getSelf());
         startLedger();
         timers.startTimerWithFixedDelay(new RoundDue(), with.settings.round());
@@ -278,7 +279,9 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
 
     private void startLedger() {
         ledger = getContext()
-                .spawn(SupplyLedger.create(me, with.gates, getContext().getSelf()), "ledger-" + ++ledgers);
+                .spawn(
+                        SupplyLedger.create(me, with.gates, getContext().getSelf(), with.failpoints),
+                        "ledger-" + ++ledgers);
         getContext().watch(ledger);
         if (buddy != null) {
             getContext().stop(buddy);
@@ -293,7 +296,8 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                                 me,
                                 ledger,
                                 with.counters,
-                                with.clock),
+                                with.clock,
+                                with.failpoints),
                         "buddy-" + ledgers);
         neighbours.values().forEach(getContext()::stop);
         neighbours.clear();
@@ -316,11 +320,25 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                 with.counters.violations.incrementAndGet();
                 getContext().getLog().error("{}'s ledger met what can't be", me, broken);
             } else {
-                getContext().getLog().warn("{}'s ledger does not know what became of a write and recovers", me);
+                getContext()
+                        .getLog()
+                        .warn("{}'s ledger does not know what became of a write and recovers: {}", me, why(ended));
             }
             timers.startSingleTimer(new StartLedger(), LEDGER_PAUSE);
         }
         return this;
+    }
+
+    /** Down to the first cause: what the store said. */
+    private static String why(Terminated ended) {
+        if (!(ended instanceof ChildFailed failed)) {
+            return "it stopped";
+        }
+        Throwable cause = failed.cause();
+        while (cause.getCause() != null && cause.getCause() != cause) {
+            cause = cause.getCause();
+        }
+        return cause.toString();
     }
 
     private Behavior<Command> onJournalClosed() {
@@ -678,7 +696,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                 continue;
             }
             if (row.minter().isEmpty()) {
-                store("claim " + row.topic(), () -> with.store.claimMint(row.topic(), row.version(), row.minter(), me));
+                store("claim " + row.topic(), () -> claimMint(row));
             } else {
                 getContext()
                         .pipeToSelf(
@@ -686,8 +704,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                                         .thenAcceptAsync(
                                                 minter -> {
                                                     if (minter.closed() && !minter.minted(row.topic(), row.version())) {
-                                                        with.store.claimMint(
-                                                                row.topic(), row.version(), row.minter(), me);
+                                                        claimMint(row);
                                                     }
                                                 },
                                                 with.storeExecutor),
@@ -695,6 +712,14 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
             }
         }
         return this;
+    }
+
+    private boolean claimMint(LimitRow row) {
+        boolean claimed = with.store.claimMint(row.topic(), row.version(), row.minter(), me);
+        if (claimed) {
+            with.failpoints.reached(Failpoints.Step.AFTER_MINT_CLAIM);
+        }
+        return claimed;
     }
 
     // ---- rounds

@@ -3,6 +3,7 @@ package io.weir.cluster.bench;
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
+import io.weir.supervisor.cli.ClientSecret;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
@@ -45,6 +46,9 @@ final class BenchRun {
 
     @Mixin
     private Output output;
+
+    @Mixin
+    private ClientSecret secret;
 
     @Option(
             names = "--tcp",
@@ -357,7 +361,7 @@ final class BenchRun {
                 : all.stream()
                         .<Expense>map(each -> new Expense.OfBroker(http(each, known)))
                         .toList();
-        return new Target("weir", new NsqWire(), publishTo, from, expenses);
+        return new Target("weir", new NsqWire(secret.read()), publishTo, from, expenses);
     }
 
     /** As the cluster says; otherwise the port above, where both Weir and nsqd put it unless told otherwise. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * NSQ V2, as Weir and nsqd speak it.
@@ -22,6 +23,18 @@ final class NsqWire implements Wire {
     private static final int FIN_BYTES = 4 + 16 + 1;
     private static final byte[] FIN = "FIN ".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] NOP = "NOP\n".getBytes(StandardCharsets.US_ASCII);
+
+    private final Optional<String> secret;
+
+    /** For peers that serve everybody. */
+    NsqWire() {
+        this(Optional.empty());
+    }
+
+    /** @param secret for AUTH */
+    NsqWire(Optional<String> secret) {
+        this.secret = secret;
+    }
 
     @Override
     public String name() {
@@ -46,17 +59,24 @@ final class NsqWire implements Wire {
         handshake.send("RDY " + subject.credit() + "\n");
     }
 
-    private static void identify(Handshake handshake, Subject subject) throws IOException {
+    private void identify(Handshake handshake, Subject subject) throws IOException {
         // nsqd keeps messages back for up to 250 ms to fill its buffer unless it is told not to.
         String identity = subject.lowLatency()
                 ? "{\"client_id\":\"weir-bench\",\"feature_negotiation\":false,\"output_buffer_size\":-1,"
                         + "\"output_buffer_timeout\":-1}"
                 : "{\"client_id\":\"weir-bench\",\"feature_negotiation\":false}";
         byte[] json = identity.getBytes(StandardCharsets.UTF_8);
-        handshake.send("  V2IDENTIFY\n");
-        handshake.send(ByteBuffer.allocate(4 + json.length)
-                .putInt(json.length)
-                .put(json)
+        command(handshake, "  V2IDENTIFY\n", json);
+        if (secret.isPresent()) {
+            command(handshake, "AUTH\n", secret.get().getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    private static void command(Handshake handshake, String line, byte[] body) throws IOException {
+        handshake.send(line);
+        handshake.send(ByteBuffer.allocate(4 + body.length)
+                .putInt(body.length)
+                .put(body)
                 .array());
         answer(handshake);
     }

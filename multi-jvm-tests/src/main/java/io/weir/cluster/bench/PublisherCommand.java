@@ -3,6 +3,8 @@ package io.weir.cluster.bench;
 import io.weir.cluster.TopicClient;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
+import io.weir.supervisor.cli.ClientSecret;
+import io.weir.supervisor.cli.ClientTls;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
@@ -65,6 +67,12 @@ final class PublisherCommand implements Callable<Integer> {
 
     @Mixin
     private Output output;
+
+    @Mixin
+    private ClientSecret secret;
+
+    @Mixin
+    private ClientTls tls;
 
     @Option(
             names = "--tcp",
@@ -134,7 +142,7 @@ final class PublisherCommand implements Callable<Integer> {
         BenchRun.require(
                 size >= 1 && size <= Load.MAX_BODY_BYTES, "--size must be within 1 and " + Load.MAX_BODY_BYTES);
         BenchRun.require(workers >= 1 && workers <= 1_024, "--workers must be within 1 and 1024");
-        try (WeirClient client = WeirClient.create(ClientSettings.of(List.of(broker())))) {
+        try (WeirClient client = WeirClient.create(settings())) {
             PublisherTrial.probe(client, topic, size);
             warmUp(client);
             for (int round = 1; round <= rounds; round++) {
@@ -145,6 +153,12 @@ final class PublisherCommand implements Callable<Integer> {
         }
         report();
         return notAccepted() == 0 ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    private ClientSettings settings() {
+        ClientSettings plain = ClientSettings.of(List.of(broker()));
+        ClientSettings encrypted = tls.context().map(plain::withTls).orElse(plain);
+        return secret.read().map(encrypted::withSecret).orElse(encrypted);
     }
 
     /** Where to publish. Without an address, a topic that keeps little is made there first. */

@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
 /** For how long a load lasts, as a picocli mixin. */
-final class Span {
+public final class Span {
     @Option(
             names = "--seconds",
             defaultValue = "10",
@@ -38,7 +38,7 @@ final class Span {
     }
 
     /** Reads {@code 5s}, {@code 250ms}, {@code 2m}; a number alone is seconds. */
-    static final class Reader implements ITypeConverter<Duration> {
+    public static final class Reader implements ITypeConverter<Duration> {
         private static final Pattern TEXT = Pattern.compile("(\\d{1,7}(?:\\.\\d{1,6})?)(ms|s|m)?");
 
         @Override

@@ -10,6 +10,7 @@ import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -22,6 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads a store's journals again and again and keeps what it has seen, because brokers delete the events that a snapshot
@@ -30,58 +33,101 @@ import java.util.TreeMap;
  * <p>A reading is one transaction that sees one moment, whatever brokers write meanwhile.
  */
 public final class StoreRecorder implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StoreRecorder.class);
     private static final String JOURNAL_PREFIX = "supply|";
     private static final long PAUSE_MS = 2_000;
 
-    private final Connection connection;
+    private final String url;
     private final Map<Long, Entry> entries = new TreeMap<>();
     private final Map<Holder, TreeMap<Long, Ledger.Snapshot>> snapshots = new HashMap<>();
     private final Thread reader;
     private volatile boolean closed;
-    private volatile SQLException failure;
+    private Connection connection;
+    /** When the last reading that succeeded began; what it did not show was not there yet. */
+    private long lastReadingNs = Long.MIN_VALUE;
+
+    private StoredSupply last;
 
     /** @param url of the store, with user and password; its tables are there */
     public StoreRecorder(String url) throws SQLException {
-        connection = DriverManager.getConnection(url);
-        connection.setAutoCommit(false);
-        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        this.url = url;
+        connection = connect();
         reader = new Thread(this::keepReading, "store-recorder");
         reader.setDaemon(true);
         reader.start();
     }
 
+    private Connection connect() throws SQLException {
+        Connection made = DriverManager.getConnection(url);
+        made.setAutoCommit(false);
+        made.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        return made;
+    }
+
     private void keepReading() {
         try {
             while (!closed) {
-                now();
+                readIfItAnswers();
                 Thread.sleep(PAUSE_MS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** A store that is away for a while writes nothing meanwhile either, so nothing is missed. */
+    private void readIfItAnswers() {
+        try {
+            now();
         } catch (SQLException e) {
-            failure = e;
+            LOG.debug("The store does not answer: {}", e.getMessage());
         }
     }
 
     /** The store as it is now, with the events that it has forgotten. */
     public synchronized StoredSupply now() throws SQLException {
-        if (failure != null) {
-            throw failure;
+        if (connection == null) {
+            connection = connect();
         }
         try {
-            readEvents();
-            readSnapshots();
-            Map<Holder, TreeMap<Long, Ledger.Snapshot>> seen = new HashMap<>();
-            snapshots.forEach((holder, all) -> seen.put(holder, new TreeMap<>(all)));
-            List<Entry> inOrder = new ArrayList<>(entries.values());
-            inOrder.sort(Comparator.comparingLong(Entry::ordering));
-            return new StoredSupply(inOrder, seen, leases(), limits());
-        } finally {
+            last = read();
             connection.rollback();
+            return last;
+        } catch (SQLException e) {
+            discard();
+            throw e;
         }
     }
 
+    /** As it was when it answered last. */
+    public synchronized Optional<StoredSupply> last() {
+        return Optional.ofNullable(last);
+    }
+
+    private void discard() {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            LOG.debug("A broken connection can't be closed: {}", e.getMessage());
+        }
+        connection = null;
+    }
+
+    private StoredSupply read() throws SQLException {
+        long beginNs = System.nanoTime();
+        readEvents();
+        lastReadingNs = beginNs;
+        readSnapshots();
+        Map<Holder, TreeMap<Long, Ledger.Snapshot>> seen = new HashMap<>();
+        snapshots.forEach((holder, all) -> seen.put(holder, new TreeMap<>(all)));
+        List<Entry> inOrder = new ArrayList<>(entries.values());
+        inOrder.sort(Comparator.comparingLong(Entry::ordering));
+        return new StoredSupply(inOrder, seen, leases(), limits());
+    }
+
     private void readEvents() throws SQLException {
+        // What nanoTime was when the wall clock was 0, as seen now.
+        long nanoTimeAtEpoch = System.nanoTime() - System.currentTimeMillis() * 1_000_000L;
         // Deleted ones too: the highest is only marked, and its number still counts.
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(
@@ -92,15 +138,27 @@ public final class StoreRecorder implements AutoCloseable {
                 if (!entries.containsKey(ordering)) {
                     entries.put(
                             ordering,
-                            new Entry(
+                            entry(
                                     ordering,
                                     holder(rows.getString(2)),
                                     rows.getLong(3),
-                                    rows.getLong(4),
+                                    nanoTimeAtEpoch + rows.getLong(4) * 1_000_000L,
                                     SupplyCodec.event(rows.getBytes(5))));
                 }
             }
         }
+    }
+
+    /** A broker whose wall clock is wrong stamps its events with it; when they were seen first tells the time all the same. */
+    private Entry entry(long ordering, Holder holder, long sequence, long stampNs, SupplyEvent event) {
+        long nowNs = System.nanoTime();
+        boolean early = lastReadingNs != Long.MIN_VALUE && stampNs < lastReadingNs - Entry.CLOCKS_APART_NS;
+        boolean late = stampNs > nowNs + Entry.CLOCKS_APART_NS;
+        if (lastReadingNs == Long.MIN_VALUE || !early && !late) {
+            return new Entry(ordering, holder, sequence, stampNs, Entry.CLOCKS_APART_NS, event);
+        }
+        long halfNs = (nowNs - lastReadingNs) / 2;
+        return new Entry(ordering, holder, sequence, lastReadingNs + halfNs, halfNs + Entry.CLOCKS_APART_NS, event);
     }
 
     private void readSnapshots() throws SQLException {
@@ -176,6 +234,10 @@ public final class StoreRecorder implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        connection.close();
+        synchronized (this) {
+            if (connection != null) {
+                connection.close();
+            }
+        }
     }
 }

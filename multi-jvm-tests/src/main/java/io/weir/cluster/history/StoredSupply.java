@@ -25,9 +25,15 @@ public record StoredSupply(
      * One event of a journal.
      *
      * @param ordering goes up with every insert; an event that was written because of another has the higher one
-     * @param writtenAtMs by the wall clock of who wrote it
+     * @param atNs when it was written, as {@code nanoTime}
+     * @param slackNs how far from that it may have been
      */
-    public record Entry(long ordering, Holder holder, long sequence, long writtenAtMs, SupplyEvent event) {}
+    public record Entry(long ordering, Holder holder, long sequence, long atNs, long slackNs, SupplyEvent event) {
+        /** The store's times are whole milliseconds of a clock that is not the gates'. */
+        public static final long CLOCKS_APART_NS = 20_000_000L;
+    }
+
+    public static final StoredSupply NONE = new StoredSupply(List.of(), Map.of(), List.of(), List.of());
 
     /** Whether nothing of it was lost to retention. */
     boolean wholeJournal(Holder holder) {

@@ -1,66 +1,181 @@
 package io.weir.cluster.stage;
 
+import io.weir.cluster.stage.Script.Answer;
+import io.weir.cluster.stage.Script.Order;
+import io.weir.config.Endpoint;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Real networks on one machine: each actor has a network namespace, whose only way out is a cable (veth) to a bridge. The bridge has
- * an address in the namespace of this process, where the store is. Pulling an actor's cable is one step and cuts it off from all
- * the others and the store at once.
+ * Real networks on one machine: each host is a network namespace whose only way out is a cable (veth), and all cables end at a switch
+ * that forwards, cuts, delays, loses, duplicates and reorders, as {@link Network} says.
  *
  * <pre>
- *   namespace b1 ── cable ──┐
- *   namespace b2 ── cable ──┼── bridge (10.213.n.1): this process, the store
- *   namespace b3 ── cable ──┘
+ *   host b1 ── cable ──┐
+ *   host b2 ── cable ──┤ switch          (no address, no route, no broadcast: a frame passes it or stays)
+ *   host store ─ cable ┘
+ *   this process ═ door ═ b1            (a relay that opens its connection inside of b1: no cut concerns it)
  * </pre>
  *
- * Everything is removed when it is closed, at the latest when this JVM ends. Needs Linux, root and iproute2.
+ * Switch, cables, hosts and all that runs on them live in a process of their own, the {@link Backstage}, which is the first one of a
+ * process namespace and has a mount namespace: when it ends, the kernel ends all processes and takes away all networks and
+ * mounts. It ends when this is closed, and when this process ends, in whatever way, because then its standard input does.
+ *
+ * <p>Needs Linux, iproute2 and util-linux, and either root or user namespaces.
  */
 public final class Stage implements AutoCloseable {
-    private static final List<Path> IP = List.of(Path.of("/usr/sbin/ip"), Path.of("/sbin/ip"), Path.of("/usr/bin/ip"));
+    static final String NAMESPACES = "/dev/shm/net/";
+    private static final String SUBNET = "10.213.0.";
+    private static final int MOST_HOSTS = 100;
+    private static final long ANSWER_WITHIN_S = 30;
+    private static final long END_WITHIN_S = 15;
+    private static final List<String> DIRECTORIES = List.of("/usr/sbin", "/sbin", "/usr/bin", "/bin");
+    private static final List<String> NEEDED = List.of("ip", "unshare", "nsenter", "setpriv", "mount");
+    /** Shared memory and process table of its own; the first cannot be done without, the second is only for whoever looks. */
+    private static final String PRIVATE_MOUNTS =
+            "mount -t tmpfs tmpfs /dev/shm || exit 3; mount -t proc proc /proc 2>/dev/null; ";
 
-    private final String tag;
-    private final int network;
-    private final Map<String, Integer> numbers = new LinkedHashMap<>();
-    private final Thread lastCare = new Thread(this::dismantle, "stage-dismantle");
+    private static final String PROBE = PRIVATE_MOUNTS
+            + "mkdir /dev/shm/net && touch /dev/shm/net/probe && unshare --net=/dev/shm/net/probe true"
+            + " && nsenter --net=/dev/shm/net/probe ip link add probe type veth peer name other";
 
-    private Stage(List<String> actors) {
-        network = freeNetwork();
-        tag = "weir" + network;
-        actors.forEach(actor -> numbers.put(actor, numbers.size() + 2));
+    /** What lets us make namespaces: root does by itself, others by being root of a user namespace. */
+    private enum Rights {
+        ROOT(List.of(), List.of()),
+        USER_NAMESPACE(List.of("--user", "--map-root-user"), List.of("--user", "--preserve-credentials"));
+
+        private final List<String> toUnshare;
+        private final List<String> toEnter;
+
+        Rights(List<String> toUnshare, List<String> toEnter) {
+            this.toUnshare = toUnshare;
+            this.toEnter = toEnter;
+        }
+
+        List<String> unshare(List<String> command) {
+            List<String> all = new ArrayList<>(List.of(tool("unshare")));
+            all.addAll(toUnshare);
+            all.addAll(List.of("--mount", "--pid", "--fork", "--kill-child", "--"));
+            all.addAll(command);
+            return all;
+        }
     }
 
-    /** Why no stage can be built on this machine; empty if one can. */
-    public static Optional<String> obstacle() {
-        if (IP.stream().noneMatch(Files::isExecutable)) {
-            return Optional.of("no network can be cut here: the command 'ip' (iproute2) is missing");
-        }
+    private final List<String> hosts;
+    private final Rights rights;
+    private final Process process;
+    private final Writer orders;
+    private final BlockingQueue<Optional<String>> answers = new LinkedBlockingQueue<>();
+    private final StringBuffer complaints = new StringBuffer();
+    private final Optional<CpuGroup> cpuGroup;
+    private final String cpuObstacle;
+    private final Network network;
+    private final Thread lastCare = new Thread(this::dismantle, "stage-dismantle");
+    private long firstProcess;
+
+    private Stage(List<String> hosts, Rights rights) {
+        this.hosts = List.copyOf(hosts);
+        this.rights = rights;
+        network = new Network(hosts, this::ask);
+        CpuGroup group = null;
+        String obstacle = null;
         try {
-            String name = "weirprobe" + ProcessHandle.current().pid();
-            run(List.of("netns", "add", name));
-            run(List.of("netns", "delete", name));
+            group = CpuGroup.create("weir-stage-" + ProcessHandle.current().pid() + "-"
+                    + ThreadLocalRandom.current().nextInt(1_000_000));
+        } catch (IOException e) {
+            obstacle = e.getMessage();
+        }
+        cpuGroup = Optional.ofNullable(group);
+        cpuObstacle = obstacle;
+        try {
+            process = new ProcessBuilder(chain()).start();
+        } catch (IOException e) {
+            cpuGroup.ifPresent(CpuGroup::delete);
+            throw new UncheckedIOException(e);
+        }
+        orders = process.outputWriter(StandardCharsets.UTF_8);
+        listen(process.getInputStream(), "stage-answers", line -> answers.add(Optional.of(line)));
+        listen(process.getErrorStream(), "stage-complaints", line -> {
+            if (complaints.length() < 4_000) {
+                complaints.append(line).append('\n');
+            }
+        });
+    }
+
+    /** Why no stage can be built on this machine and what to do about it; empty if one can. */
+    public static Optional<String> obstacle() {
+        try {
+            rights();
             return Optional.empty();
         } catch (IllegalStateException e) {
-            return Optional.of("no network can be cut here: this user may not make network namespaces (root may): "
-                    + e.getMessage());
+            return Optional.of(e.getMessage());
         }
     }
 
-    public static Stage of(List<String> actors) {
-        Stage stage = new Stage(actors);
+    private static Rights rights() {
+        if (!System.getProperty("os.name").equals("Linux")) {
+            throw new IllegalStateException("networks can be cut on Linux only");
+        }
+        for (String needed : NEEDED) {
+            if (find(needed).isEmpty()) {
+                throw new IllegalStateException("no network can be cut here: the command '" + needed
+                        + "' is missing; install iproute2 and util-linux");
+            }
+        }
+        List<String> refusals = new ArrayList<>();
+        for (Rights each : Rights.values()) {
+            try {
+                output(each.unshare(List.of("/bin/sh", "-c", PROBE)));
+                return each;
+            } catch (IllegalStateException e) {
+                refusals.add(e.getMessage());
+            }
+        }
+        throw new IllegalStateException(
+                "no network can be cut here: this user may make namespaces neither directly (" + refusals.get(0)
+                        + ") nor in a user namespace (" + refusals.get(1)
+                        + "); run as root, in a container with --privileged, or allow user namespaces"
+                        + " (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1,"
+                        + " kernel.apparmor_restrict_unprivileged_userns=0)");
+    }
+
+    public static Stage of(List<String> hosts) {
+        return of(hosts, ThreadLocalRandom.current().nextLong());
+    }
+
+    /** @param seed of which frames are lost, duplicated, held back, and for how long */
+    public static Stage of(List<String> hosts, long seed) {
+        if (hosts.isEmpty() || hosts.size() > MOST_HOSTS || new HashSet<>(hosts).size() < hosts.size()) {
+            throw new IllegalArgumentException("1 to " + MOST_HOSTS + " hosts of different names, not " + hosts);
+        }
+        hosts.stream().filter(host -> !host.matches("[a-z][a-z0-9-]{0,30}")).forEach(host -> {
+            throw new IllegalArgumentException("a host's name is of small letters, digits and '-', not " + host);
+        });
+        Stage stage = new Stage(hosts, rights());
         Runtime.getRuntime().addShutdownHook(stage.lastCare);
         try {
-            stage.build();
+            stage.ask(Order.of(Script.BUILD).with(stage.hosts).number(seed));
+            stage.firstProcess = stage.findFirstProcess();
             return stage;
         } catch (RuntimeException e) {
             stage.close();
@@ -68,45 +183,206 @@ public final class Stage implements AutoCloseable {
         }
     }
 
-    private void build() {
-        run(List.of("link", "add", tag, "type", "bridge"));
-        run(List.of("address", "add", storeSide() + "/24", "dev", tag));
-        run(List.of("link", "set", tag, "up"));
-        for (String actor : numbers.keySet()) {
-            String namespace = namespace(actor);
-            run(List.of("netns", "add", namespace));
-            run(List.of("link", "add", cable(actor), "type", "veth", "peer", "name", "eth0", "netns", namespace));
-            run(List.of("link", "set", cable(actor), "master", tag, "up"));
-            run(List.of("-n", namespace, "address", "add", address(actor) + "/24", "dev", "eth0"));
-            run(List.of("-n", namespace, "link", "set", "lo", "up"));
-            run(List.of("-n", namespace, "link", "set", "eth0", "up"));
+    /**
+     * The processes between this one and the backstage: a shell that removes what the kernel does not, which waits for the one that makes the namespaces,
+     * which waits for the first process inside, which waits for the backstage and takes care of orphans. None heeds Ctrl-C. What is ignored
+     * here is ignored by all that is started, so SIGTERM, which ends a broker in good order, is caught instead.
+     */
+    private List<String> chain() {
+        List<String> java = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
+        java.addAll(List.of("-XX:+UseSerialGC", "-Xms16m", "-Xmx256m", "-Xss256k", "-XX:-UsePerfData", "-Xshare:auto"));
+        // It unpacks a library, and where should it be when the process is gone?
+        java.addAll(List.of("-Djna.tmpdir=/dev/shm", "-Djna.nosys=true"));
+        if (Runtime.version().feature() >= 24) {
+            java.add("--enable-native-access=ALL-UNNAMED");
+        }
+        java.addAll(List.of("-cp", System.getProperty("java.class.path"), Backstage.class.getName()));
+        List<String> first =
+                new ArrayList<>(List.of("/bin/sh", "-c", PRIVATE_MOUNTS + "\"$@\"; exit $?", "weir-stage"));
+        first.addAll(java);
+        List<String> all = new ArrayList<>(List.of(
+                "/bin/sh",
+                "-c",
+                "trap '' INT HUP; trap : TERM; group=$1; shift; \"$@\"; code=$?;"
+                        + " if [ -n \"$group\" ]; then rmdir \"$group\"/*/ \"$group\" 2>/dev/null; fi; exit $code",
+                "weir-stage",
+                cpuGroup.map(group -> group.directory().toString()).orElse("")));
+        all.addAll(rights.unshare(first));
+        return all;
+    }
+
+    private void listen(InputStream in, String name, Consumer<String> heard) {
+        Thread thread = new Thread(
+                () -> {
+                    try (BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
+                        lines.lines().forEach(heard);
+                    } catch (IOException | UncheckedIOException e) {
+                        // It was closed here; whoever waits for an answer is told below.
+                        return;
+                    } finally {
+                        answers.add(Optional.empty());
+                    }
+                },
+                name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private long findFirstProcess() {
+        return process.children()
+                .flatMap(ProcessHandle::children)
+                .map(ProcessHandle::pid)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("the stage has ended: " + complaints));
+    }
+
+    /** One at a time: the next answer is this order's. */
+    private synchronized Answer ask(Order order) {
+        try {
+            if (!process.isAlive()) {
+                throw new IllegalStateException(
+                        "the stage has ended: " + complaints.toString().strip());
+            }
+            orders.write(Script.line(order) + "\n");
+            orders.flush();
+            Optional<String> line = Optional.ofNullable(answers.poll(ANSWER_WITHIN_S, TimeUnit.SECONDS))
+                    .orElseThrow(() -> new IllegalStateException(
+                            "the stage did not answer within " + ANSWER_WITHIN_S + " s: " + order.verb()));
+            Answer answer = Script.read(
+                    line.orElseThrow(() -> new IllegalStateException(
+                            "the stage has ended: " + complaints.toString().strip())),
+                    Answer.class);
+            if (answer.problem() != null) {
+                throw new IllegalStateException(answer.problem());
+            }
+            return answer;
+        } catch (IOException e) {
+            throw new IllegalStateException(
+                    "the stage has ended: " + complaints.toString().strip(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
         }
     }
 
-    /** Where actors find what runs outside of all namespaces, such as the store. */
-    public String storeSide() {
-        return "10.213." + network + ".1";
+    /** Whether it still stands; it ends when its backstage fails, and everything on it with it. */
+    public boolean isAlive() {
+        return process.isAlive();
     }
 
-    public String address(String actor) {
-        return "10.213." + network + "." + number(actor);
+    public List<String> hosts() {
+        return hosts;
     }
 
-    /** The command, run where only this actor's network is. */
-    public List<String> inside(String actor, List<String> command) {
-        List<String> all = new ArrayList<>(List.of(ip(), "netns", "exec", namespace(actor)));
+    public String address(String host) {
+        return address(number(host));
+    }
+
+    /** Its last number is also that of the cable and of the interface's address. */
+    static String address(int number) {
+        return SUBNET + (number + 1);
+    }
+
+    private int number(String host) {
+        int number = hosts.indexOf(host);
+        if (number < 0) {
+            throw new IllegalArgumentException("no host is called " + host + ": there are " + hosts);
+        }
+        return number;
+    }
+
+    public Network network() {
+        return network;
+    }
+
+    /**
+     * The command, run where only this host's network is. What it names must be absolute paths. It dies with the process that this starts, which
+     * does not hand on signals; {@link #start} is for who needs them.
+     */
+    public List<String> inside(String host, List<String> command) {
+        number(host);
+        List<String> all = new ArrayList<>(List.of(tool("nsenter"), "--target", Long.toString(firstProcess)));
+        all.addAll(rights.toEnter);
+        all.addAll(List.of("--mount", "--pid", "--"));
+        all.addAll(List.of(tool("nsenter"), "--net=" + NAMESPACES + host, "--"));
+        all.addAll(List.of(tool("setpriv"), "--pdeathsig", "KILL", "--"));
         all.addAll(command);
         return all;
     }
 
-    /** Pulls the actor's cable: from now on no packet leaves or reaches it, and nobody is told. */
-    public void cut(String actor) {
-        run(List.of("link", "set", cable(actor), "down"));
+    /** Starts a process on a host; what it prints is appended to {@code log}. Weir's variables are as {@code environment} says, the rest as here. */
+    public StagedProcess start(String host, List<String> command, Map<String, String> environment, Path log) {
+        number(host);
+        Answer answer = ask(Order.of(Script.START)
+                .at(host)
+                .with(command)
+                .with(environment)
+                .to(log.toAbsolutePath().toString()));
+        return new StagedProcess(host + ": " + String.join(" ", command), answer.number(), this::ask);
     }
 
-    /** Plugs every cable in again. */
-    public void heal() {
-        numbers.keySet().forEach(actor -> run(List.of("link", "set", cable(actor), "up")));
+    /** Runs a command on the stage, outside of every host's network, to its end; its output. */
+    String run(List<String> command) {
+        return ask(Order.of(Script.RUN).with(command)).text();
+    }
+
+    /** The files in shared memory that a process has mapped. */
+    public List<String> sharedMemoryOf(StagedProcess of) {
+        return run(List.of("cat", "/proc/" + of.number() + "/maps"))
+                .lines()
+                .filter(line -> line.contains(" /dev/shm/"))
+                .map(line -> line.substring(line.indexOf("/dev/shm/")))
+                .distinct()
+                .toList();
+    }
+
+    /** Writes a file on the stage until its disk is full. */
+    void fill(Path file) {
+        ask(Order.of(Script.FILL).to(file.toString()));
+    }
+
+    /**
+     * Where this process reaches a port on a host, whatever happens to the network: a relay that opens its connection inside of the host. For the one who
+     * breaks and watches; nobody on the stage can use it.
+     */
+    public Endpoint door(String host, int port) {
+        number(host);
+        return new Endpoint("127.0.0.1", (int)
+                ask(Order.of(Script.DOOR).at(host).number(port)).number());
+    }
+
+    /** Gives a server outside a place on the stage: who connects to that port of the host reaches it, as the network lets them. */
+    public void outlet(String host, int port, Endpoint outside) {
+        number(host);
+        ask(Order.of(Script.OUTLET).at(host).number(port).with(List.of(outside.toString())));
+    }
+
+    /** Whether somebody listens on a port of a host. */
+    public boolean accepts(String host, int port) {
+        number(host);
+        return ask(Order.of(Script.ACCEPTS).at(host).number(port)).number() == 1;
+    }
+
+    /** Why the CPU time of processes can't be limited here; empty if it can. */
+    public Optional<String> cpuObstacle() {
+        return Optional.ofNullable(cpuObstacle);
+    }
+
+    Optional<Path> cpuGroupDirectory() {
+        return cpuGroup.map(CpuGroup::directory);
+    }
+
+    /** Limits a process to so many hundredths of one core. */
+    public void cpuQuota(StagedProcess limited, int percent) {
+        CpuGroup group = cpuGroup.orElseThrow(() -> new IllegalStateException(cpuObstacle));
+        Path own = group.quota(Long.toString(limited.number()), percent);
+        ask(Order.of(Script.GROUP).number(limited.number()).to(own.toString()));
+    }
+
+    /** It may use all cores again. */
+    public void noCpuQuota(StagedProcess limited) {
+        cpuGroup.orElseThrow(() -> new IllegalStateException(cpuObstacle)).noQuota(Long.toString(limited.number()));
     }
 
     @Override
@@ -120,82 +396,66 @@ public final class Stage implements AutoCloseable {
         }
     }
 
-    private synchronized void dismantle() {
-        List<String> left = lines(List.of("-o", "link", "show", "type", "bridge"));
-        for (String actor : numbers.keySet()) {
-            // The cable goes with either end.
-            if (lines(List.of("netns", "list")).stream()
-                    .anyMatch(line -> firstWord(line).equals(namespace(actor)))) {
-                run(List.of("netns", "delete", namespace(actor)));
-            }
-        }
-        if (left.stream().anyMatch(line -> line.contains(" " + tag + ":"))) {
-            run(List.of("link", "delete", tag));
-        }
-    }
-
-    private static String firstWord(String line) {
-        return line.split(" ", 2)[0];
-    }
-
-    private int number(String actor) {
-        Integer number = numbers.get(actor);
-        if (number == null) {
-            throw new IllegalArgumentException("nobody called " + actor + " is on this stage");
-        }
-        return number;
-    }
-
-    private String namespace(String actor) {
-        return tag + "-" + actor;
-    }
-
-    /** At most 15 characters, as the kernel wants it. */
-    private String cable(String actor) {
-        return tag + "c" + number(actor);
-    }
-
-    private static int freeNetwork() {
-        String addresses = String.join("\n", lines(List.of("-o", "address")));
-        for (int attempt = 0; attempt < 100; attempt++) {
-            int network = ThreadLocalRandom.current().nextInt(1, 255);
-            if (!addresses.contains(" 10.213." + network + ".")) {
-                return network;
-            }
-        }
-        throw new IllegalStateException("no free network 10.213.n.0/24");
-    }
-
-    private static String ip() {
-        return IP.stream()
-                .filter(Files::isExecutable)
-                .findFirst()
-                .map(Path::toString)
-                .orElseThrow(() -> new IllegalStateException("the command 'ip' is missing"));
-    }
-
-    private static void run(List<String> arguments) {
-        lines(arguments);
-    }
-
-    private static List<String> lines(List<String> arguments) {
-        List<String> command = new ArrayList<>(List.of(ip()));
-        command.addAll(arguments);
+    private void dismantle() {
         try {
-            Process process =
-                    new ProcessBuilder(command).redirectErrorStream(true).start();
-            String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            if (process.waitFor() != 0) {
-                throw new IllegalStateException(String.join(" ", command) + ": " + output.strip());
+            // At the end of its orders it ends, and everything with it.
+            orders.close();
+        } catch (IOException e) {
+            complaints.append(e.getMessage());
+        }
+        try {
+            if (!process.waitFor(END_WITHIN_S, TimeUnit.SECONDS)) {
+                // The one that makes the namespaces takes its child along.
+                process.children().forEach(ProcessHandle::destroyForcibly);
+                process.waitFor(END_WITHIN_S, TimeUnit.SECONDS);
             }
-            try (Stream<String> lines = output.lines()) {
-                return lines.toList();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static String tool(String name) {
+        return find(name).orElseThrow(() -> new IllegalStateException("the command '" + name + "' is missing"));
+    }
+
+    private static Optional<String> find(String name) {
+        return DIRECTORIES.stream()
+                .map(directory -> Path.of(directory, name))
+                .filter(Files::isExecutable)
+                .map(Path::toString)
+                .findFirst();
+    }
+
+    private static void output(List<String> command) {
+        try {
+            Process started =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            String output = new String(started.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            if (started.waitFor() != 0) {
+                try (Stream<String> lines = output.strip().lines()) {
+                    throw new IllegalStateException(lines.findFirst().orElse("it said nothing"));
+                }
             }
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new IllegalStateException(e.getMessage(), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    static void await(String what, Duration within, BooleanSupplier condition) {
+        long deadlineNs = System.nanoTime() + within.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadlineNs > 0) {
+                throw new IllegalStateException("not within " + within.toSeconds() + " s: " + what);
+            }
+            try {
+                TimeUnit.MILLISECONDS.sleep(25);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted", e);
+            }
         }
     }
 }

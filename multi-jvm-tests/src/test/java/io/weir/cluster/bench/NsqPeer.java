@@ -40,12 +40,14 @@ final class NsqPeer implements AutoCloseable {
     private String refuse;
     private byte[] garbageAfterPublish;
     private int closeAfterPublishes = Integer.MAX_VALUE;
+    private String secret;
 
     /** A connection. */
     private final class Client {
         final Socket socket;
         final Map<String, byte[]> inFlight = new LinkedHashMap<>();
         boolean subscribed;
+        boolean authorized;
         int ready;
 
         Client(Socket socket) {
@@ -103,6 +105,11 @@ final class NsqPeer implements AutoCloseable {
 
     synchronized NsqPeer refusing(String error) {
         refuse = error;
+        return this;
+    }
+
+    synchronized NsqPeer askingFor(String newSecret) {
+        secret = newSecret;
         return this;
     }
 
@@ -187,14 +194,26 @@ final class NsqPeer implements AutoCloseable {
 
     private boolean onLine(Client client, String line, DataInputStream in) throws IOException {
         String verb = line.split(" ")[0];
-        boolean hasBody = verb.equals("IDENTIFY") || verb.equals("PUB") || verb.equals("MPUB");
+        boolean hasBody = verb.equals("IDENTIFY") || verb.equals("AUTH") || verb.equals("PUB") || verb.equals("MPUB");
         byte[] body = hasBody ? in.readNBytes(in.readInt()) : new byte[0];
         synchronized (this) {
             if (!verb.equals("FIN") && !verb.equals("PUB")) {
                 lines.add(line);
             }
+            if (secret != null && !client.authorized && !verb.equals("IDENTIFY") && !verb.equals("AUTH")) {
+                client.frame(1, ("E_AUTH_FIRST AUTH required before " + verb).getBytes(StandardCharsets.US_ASCII));
+                return false;
+            }
             switch (verb) {
-                case "IDENTIFY" -> client.frame(0, "OK".getBytes(StandardCharsets.US_ASCII));
+                case "IDENTIFY" -> client.frame(0, identified(new String(body, StandardCharsets.UTF_8)));
+                case "AUTH" -> {
+                    client.authorized = new String(body, StandardCharsets.UTF_8).equals(secret);
+                    client.frame(
+                            client.authorized ? 0 : 1,
+                            (client.authorized ? "{\"permission_count\":1}" : "E_AUTH_FAILED AUTH failed")
+                                    .getBytes(StandardCharsets.US_ASCII));
+                    return client.authorized;
+                }
                 case "PUB" -> {
                     return onPublish(client, body);
                 }
@@ -217,6 +236,13 @@ final class NsqPeer implements AutoCloseable {
             deliver();
             return true;
         }
+    }
+
+    private byte[] identified(String identity) {
+        return (identity.contains("\"feature_negotiation\":true")
+                        ? "{\"tls_v1\":false,\"auth_required\":" + (secret != null) + "}"
+                        : "OK")
+                .getBytes(StandardCharsets.US_ASCII);
     }
 
     private void onBatch(Client client, ByteBuffer batch) throws IOException {

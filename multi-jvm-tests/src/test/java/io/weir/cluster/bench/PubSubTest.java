@@ -2,6 +2,7 @@ package io.weir.cluster.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.cluster.Certificate;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Weir;
 import java.io.ByteArrayInputStream;
@@ -12,6 +13,8 @@ import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** {@code weir pub} and {@code weir sub}, against a peer that speaks NSQ V2. */
 @Timeout(60)
@@ -81,6 +85,45 @@ class PubSubTest {
         try (NsqPeer peer = new NsqPeer().refusing("E_PUB_FAILED too fast")) {
             assertThat(weir(peer, "pub", "orders", "first")).isEqualTo(ExitCode.FAILED);
             assertThat(err.toString()).contains("message 1 was refused: E_PUB_FAILED too fast");
+        }
+    }
+
+    @Test
+    void shouldShowItsSecretToABrokerThatAsksForOne(@TempDir Path dir) throws IOException {
+        Path file = Files.writeString(dir.resolve("secret"), "known to few\n");
+        try (NsqPeer peer = new NsqPeer().askingFor("known to few")) {
+            assertThat(weir(peer, "pub", "orders", "first", "--secret-file", file.toString()))
+                    .as(err.toString())
+                    .isEqualTo(ExitCode.OK);
+            assertThat(weir(peer, "sub", "orders", "audit", "--count", "1", "--secret-file", file.toString()))
+                    .as(err.toString())
+                    .isEqualTo(ExitCode.OK);
+            assertThat(out.toString()).isEqualTo("first\n");
+            String bench =
+                    "bench latency --rate 500 --publishers 2 --seconds 0.5 --warmup 0.1 --topic t --secret-file ";
+            assertThat(weir(peer, (bench + file).split(" "))).as(err.toString()).isEqualTo(ExitCode.OK);
+        }
+    }
+
+    @Test
+    void shouldSayWhatIsMissingWhenABrokerAsksForASecretOrDoesNotEncrypt(@TempDir Path dir) throws Exception {
+        Path wrong = Files.writeString(dir.resolve("wrong"), "guessed");
+        Path ca = Certificate.create(dir).certificate();
+        try (NsqPeer peer = new NsqPeer().askingFor("known to few")) {
+            assertThat(weir(peer, "pub", "orders", "x")).isEqualTo(ExitCode.FAILED);
+            assertThat(err.toString()).contains("asks for a secret: --secret-file");
+            assertThat(weir(peer, "sub", "orders", "audit", "--secret-file", wrong.toString()))
+                    .isEqualTo(ExitCode.FAILED);
+            assertThat(err.toString()).contains("E_AUTH_FAILED");
+            assertThat(weir(peer, "pub", "orders", "x", "--secret-file", dir + "/none"))
+                    .isEqualTo(ExitCode.USAGE);
+            assertThat(err.toString()).contains("none can't be read");
+            assertThat(weir(peer, "pub", "orders", "x", "--tls-ca", ca.toString()))
+                    .isEqualTo(ExitCode.FAILED);
+            assertThat(err.toString()).contains("it does not encrypt");
+            assertThat(weir(peer, "pub", "orders", "x", "--tls-ca", wrong.toString()))
+                    .isEqualTo(ExitCode.USAGE);
+            assertThat(peer.published()).isEmpty();
         }
     }
 

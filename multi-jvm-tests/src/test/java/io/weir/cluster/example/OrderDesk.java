@@ -8,7 +8,7 @@ import io.weir.transport.client.Outcome;
 import io.weir.transport.client.WeirClient;
 import java.util.Collection;
 
-/** The example of the README: publishes orders and consumes them. */
+/** Hands orders in, and puts down what comes out at the other end. */
 public final class OrderDesk {
     private OrderDesk() {}
 

@@ -100,9 +100,9 @@ class AdmissionCheckTest {
                 2_000,
                 new Inherited(new Holder(new BrokerId("b1"), 1), Account.LEASED, Map.of(), List.of(), Map.of())));
 
-        assertThat(new AdmissionCheck(List.of(at("b1", 990), at("b1", 1_500, true, 0))).heirs(stored, 0))
+        assertThat(new AdmissionCheck(List.of(at("b1", 990), at("b1", 1_500, true, 0))).heirs(stored))
                 .isEmpty();
-        assertThat(new AdmissionCheck(List.of(at("b1", 1_500))).heirs(stored, 0))
+        assertThat(new AdmissionCheck(List.of(at("b1", 1_500))).heirs(stored))
                 .hasSize(1)
                 .allMatch(violation -> violation.invariant().equals("C4"));
     }
@@ -113,12 +113,12 @@ class AdmissionCheckTest {
         StoredSupply stored =
                 stored(entry("b1", 1, 1_000, new Minted(TOPIC, 1, Holding.of(Account.LEASED, held), noDebt())));
 
-        assertThat(new AdmissionCheck(every(10, 0, 1_000, "b1")).everyHolder(stored, 0))
+        assertThat(new AdmissionCheck(every(10, 0, 1_000, "b1")).everyHolder(stored))
                 .isEmpty();
-        assertThat(new AdmissionCheck(every(5, 0, 1_000, "b1")).everyHolder(stored, 0))
+        assertThat(new AdmissionCheck(every(5, 0, 1_000, "b1")).everyHolder(stored))
                 .hasSize(1)
                 .allMatch(violation -> violation.invariant().equals("C5"));
-        assertThat(new AdmissionCheck(every(10, 0, 1_000, "b2")).everyHolder(stored, 0))
+        assertThat(new AdmissionCheck(every(10, 0, 1_000, "b2")).everyHolder(stored))
                 .as("one that holds nothing")
                 .hasSize(1);
     }
@@ -136,7 +136,7 @@ class AdmissionCheckTest {
     }
 
     private static Entry entry(String broker, long sequence, long writtenAtMs, SupplyEvent event) {
-        return new Entry(sequence, new Holder(new BrokerId(broker), 1), sequence, writtenAtMs, event);
+        return new Entry(sequence, new Holder(new BrokerId(broker), 1), sequence, writtenAtMs * MS, 20 * MS, event);
     }
 
     private static StoredSupply stored(Entry... entries) {

@@ -59,7 +59,7 @@ class SupplyAuditTest {
         }
 
         Store add(Holder holder, long sequence, SupplyEvent event) {
-            entries.add(new Entry(entries.size() + 1, holder, sequence, 0, event));
+            entries.add(new Entry(entries.size() + 1, holder, sequence, 0, 0, event));
             return this;
         }
 

@@ -1,5 +1,7 @@
 package io.weir.supervisor.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.Endpoint;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
@@ -10,6 +12,10 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 
 /**
  * A blocking connection to anything that speaks NSQ V2, for {@code weir pub} and {@code weir sub}. One thread reads; any may write.
@@ -25,6 +31,7 @@ final class NsqConnection implements AutoCloseable {
 
     private static final int MAX_FRAME_BYTES = 64 << 20;
     private static final int MESSAGE_HEAD_BYTES = 26;
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     /** What the broker sends, apart from heartbeats, which are answered here. */
     sealed interface Frame {
@@ -35,17 +42,27 @@ final class NsqConnection implements AutoCloseable {
         record Message(long timestampNs, int attempts, String id, byte[] body) implements Frame {}
     }
 
-    private final Socket socket;
-    private final DataInputStream in;
-    private final OutputStream out;
+    /** Set again by {@link #secure} before anybody else knows of this. */
+    private Socket socket;
+
+    private DataInputStream in;
+    private OutputStream out;
 
     private NsqConnection(Socket socket) throws IOException {
-        this.socket = socket;
-        this.in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 64 * 1024));
-        this.out = socket.getOutputStream();
+        use(socket);
     }
 
-    static NsqConnection open(Endpoint endpoint) throws IOException {
+    private void use(Socket through) throws IOException {
+        socket = through;
+        in = new DataInputStream(new BufferedInputStream(through.getInputStream(), 64 * 1024));
+        out = through.getOutputStream();
+    }
+
+    /**
+     * @param secret shown to a broker that asks for one
+     * @param tls if present the connection is encrypted, or not made
+     */
+    static NsqConnection open(Endpoint endpoint, Optional<String> secret, Optional<SSLContext> tls) throws IOException {
         InetSocketAddress address = new InetSocketAddress(endpoint.host(), endpoint.port());
         if (address.isUnresolved()) {
             throw new IOException("there is no host " + endpoint.host());
@@ -56,17 +73,48 @@ final class NsqConnection implements AutoCloseable {
             socket.setTcpNoDelay(true);
             socket.setSoTimeout(CONNECT_WITHIN_MS);
             NsqConnection connection = new NsqConnection(socket);
-            connection.write(
-                    "  V2IDENTIFY\n",
-                    "{\"client_id\":\"weir\",\"feature_negotiation\":false}".getBytes(StandardCharsets.UTF_8));
-            connection.expectResponse();
-            socket.setSoTimeout(SILENT_FOR_MS);
+            connection.identify(endpoint, secret, tls);
+            connection.waitAtMost(SILENT_FOR_MS);
             return connection;
         } catch (IOException e) {
             socket.close();
             String reason = e.getMessage() == null ? "the connection was closed" : e.getMessage();
             throw e instanceof Refusal ? e : new IOException(endpoint + ": " + reason, e);
         }
+    }
+
+    private void identify(Endpoint endpoint, Optional<String> secret, Optional<SSLContext> tls) throws IOException {
+        write(
+                "  V2IDENTIFY\n",
+                ("{\"client_id\":\"weir\",\"feature_negotiation\":true,\"tls_v1\":" + tls.isPresent() + "}")
+                        .getBytes(StandardCharsets.UTF_8));
+        String answer = expectResponse();
+        // Something that negotiates nothing says OK.
+        JsonNode agreed = answer.equals("OK") ? JSON.createObjectNode() : JSON.readTree(answer);
+        if (tls.isPresent()) {
+            if (!agreed.path("tls_v1").asBoolean()) {
+                throw new Refusal("it does not encrypt, and --tls-ca asks for that");
+            }
+            secure(endpoint, tls.get());
+            expectResponse();
+        }
+        if (agreed.path("auth_required").asBoolean()) {
+            if (secret.isEmpty()) {
+                throw new Refusal("it asks for a secret: --secret-file");
+            }
+            write("AUTH\n", secret.get().getBytes(StandardCharsets.UTF_8));
+            expectResponse();
+        }
+    }
+
+    private void secure(Endpoint endpoint, SSLContext context) throws IOException {
+        SSLSocket secured =
+                (SSLSocket) context.getSocketFactory().createSocket(socket, endpoint.host(), endpoint.port(), true);
+        SSLParameters parameters = secured.getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        secured.setSSLParameters(parameters);
+        secured.startHandshake();
+        use(secured);
     }
 
     /** From here on the broker counts as gone when it is silent for so long. */
@@ -93,10 +141,16 @@ final class NsqConnection implements AutoCloseable {
     }
 
     /** Waits for the answer to a command that has to be answered before anything else comes. */
-    void expectResponse() throws IOException {
-        if (read() instanceof Frame.Failure failure) {
-            throw new Refusal(failure.text());
+    String expectResponse() throws IOException {
+        Frame frame = read();
+        if (frame instanceof Frame.Failure failure) {
+            String text = failure.text();
+            throw new Refusal(text.contains("TLS required") ? text + ": --tls-ca" : text);
         }
+        if (frame instanceof Frame.Response response) {
+            return response.text();
+        }
+        throw new IOException("this is not NSQ V2: a message where an answer should be");
     }
 
     /** The next frame that is not a heartbeat. */

@@ -7,9 +7,11 @@ import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,7 +33,8 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  weir pub orders 'first' 'second'",
             "  tail -f access.log | weir pub requests",
-            "  weir pub orders tick --count 100 --rate 10"
+            "  weir pub orders tick --count 100 --rate 10",
+            "  weir pub orders hello --tcp b1.example:4150 --tls-ca ca.pem --secret-file secret"
         })
 public final class PubCommand implements CliCommand {
     private static final int ANSWER_WITHIN_SECONDS = 60;
@@ -41,6 +44,12 @@ public final class PubCommand implements CliCommand {
 
     @Mixin
     private BrokerAddresses brokers;
+
+    @Mixin
+    private ClientSecret secret;
+
+    @Mixin
+    private ClientTls tls;
 
     @Parameters(index = "0", paramLabel = "TOPIC", description = "Where to publish.")
     private String topic;
@@ -92,11 +101,15 @@ public final class PubCommand implements CliCommand {
         return e.getMessage() == null ? "the broker closed it" : e.getMessage();
     }
 
-    private static NsqConnection connect(List<Endpoint> endpoints) {
+    private NsqConnection connect(List<Endpoint> endpoints) {
+        Optional<String> shown = secret.read();
+        Optional<SSLContext> context = tls.context();
         IOException last = null;
         for (Endpoint endpoint : endpoints) {
             try {
-                return NsqConnection.open(endpoint);
+                return NsqConnection.open(endpoint, shown, context);
+            } catch (NsqConnection.Refusal e) {
+                throw new CliException(ExitCode.FAILED, endpoint + " refused: " + e.getMessage());
             } catch (IOException e) {
                 last = e;
             }

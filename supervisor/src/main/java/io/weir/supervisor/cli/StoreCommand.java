@@ -1,5 +1,6 @@
 package io.weir.supervisor.cli;
 
+import io.weir.config.Endpoint;
 import io.weir.supervisor.store.StoreException;
 import io.weir.supervisor.store.StoreServer;
 import java.nio.file.Path;
@@ -17,7 +18,14 @@ public final class StoreCommand implements CliCommand {
     @Option(names = "--dir", paramLabel = "DIR", required = true, description = "Where the database is.")
     private Path directory;
 
-    @Option(names = "--port", paramLabel = "N", required = true, description = "Port on loopback.")
+    @Option(
+            names = "--host",
+            paramLabel = "ADDRESS",
+            defaultValue = "127.0.0.1",
+            description = "Address to listen on (default: loopback).")
+    private String host;
+
+    @Option(names = "--port", paramLabel = "N", required = true, description = "Port to listen on.")
     private int port;
 
     @Override
@@ -27,7 +35,7 @@ public final class StoreCommand implements CliCommand {
             throw CliException.usage("WEIR_STORE_PASSWORD is not set: the store needs a password");
         }
         try {
-            StoreServer server = StoreServer.start(directory, port, password);
+            StoreServer server = StoreServer.start(directory, new Endpoint(host, port), password);
             return Foreground.until(server::close);
         } catch (StoreException e) {
             throw CliException.unavailable(e.getMessage());

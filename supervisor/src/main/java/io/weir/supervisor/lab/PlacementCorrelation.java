@@ -128,7 +128,8 @@ public final class PlacementCorrelation implements Experiment {
                     design.label,
                     xs,
                     GROUP_SIZES.stream()
-                            .mapToDouble(size -> outcomes.get(new Key(timing, size, design)).pooledP99Ms())
+                            .mapToDouble(size ->
+                                    outcomes.get(new Key(timing, size, design)).pooledP99Ms())
                             .toArray(),
                     false));
         }
@@ -157,16 +158,11 @@ public final class PlacementCorrelation implements Experiment {
                 boolean split = srtm.brokers.mean() > 1.5;
                 lower &= !split || srtm.pooledP99Ms() < maxMin.pooledP99Ms();
                 sameWorse &= !split || same.pooledP99Ms() > srtm.pooledP99Ms();
-                maxMinFails &= size < 20
-                        || maxMin.pooledP99Ms() > 1
-                        || maxMin.brokers.mean() > srtm.brokers.mean() + 0.5;
+                maxMinFails &=
+                        size < 20 || maxMin.pooledP99Ms() > 1 || maxMin.brokers.mean() > srtm.brokers.mean() + 0.5;
                 brokers.append(text(
                         "%s%s %d: %.1f, %.1f",
-                        brokers.isEmpty() ? "" : "; ",
-                        timing.label,
-                        size,
-                        srtm.brokers.mean(),
-                        maxMin.brokers.mean()));
+                        brokers.isEmpty() ? "" : "; ", timing.label, size, srtm.brokers.mean(), maxMin.brokers.mean()));
                 latencies.append(text(
                         "%s%s %d: %.2f, %.2f, %.2f",
                         latencies.isEmpty() ? "" : "; ",

@@ -148,7 +148,16 @@ public final class PlacementLatency implements Experiment {
         }
         return new Table(
                 "The paper's way: rounds with k brokers in use, and how many were used in the end",
-                List.of("group size", "k = 1", "k = 2", "k = 3", "k = 4", "k = 5", "k = 6", "brokers", "paper: brokers"),
+                List.of(
+                        "group size",
+                        "k = 1",
+                        "k = 2",
+                        "k = 3",
+                        "k = 4",
+                        "k = 5",
+                        "k = 6",
+                        "brokers",
+                        "paper: brokers"),
                 rows);
     }
 
@@ -162,8 +171,10 @@ public final class PlacementLatency implements Experiment {
                     sum(outcomes, way, outcome -> outcome.fitted),
                     sum(outcomes, way, outcome -> outcome.confirmed),
                     Arrays.toString(GROUP_SIZES.stream()
-                            .mapToDouble(size -> Math.round(
-                                            10 * outcomes.get(new Key(size, way)).brokers.mean())
+                            .mapToDouble(size -> Math.round(10
+                                            * outcomes.get(new Key(size, way))
+                                                    .brokers
+                                                    .mean())
                                     / 10.0)
                             .toArray()),
                     worst(outcomes, way)));
@@ -203,7 +214,8 @@ public final class PlacementLatency implements Experiment {
                     way.label,
                     xs,
                     GROUP_SIZES.stream()
-                            .mapToDouble(size -> outcomes.get(new Key(size, way)).seconds.mean())
+                            .mapToDouble(size ->
+                                    outcomes.get(new Key(size, way)).seconds.mean())
                             .toArray(),
                     false));
         }
@@ -236,14 +248,18 @@ public final class PlacementLatency implements Experiment {
                 new Finding(
                         "6.5: the duration grows with the burstiness, to more than 15 minutes",
                         "64 to 1,058 s; here groups of 30 at least three times those of 5",
-                        text("the paper's way: %.0f to %.0f s, %.1f to %.1f rounds", paper[0], paper[paper.length - 1],
+                        text(
+                                "the paper's way: %.0f to %.0f s, %.1f to %.1f rounds",
+                                paper[0],
+                                paper[paper.length - 1],
                                 outcomes.get(new Key(5, Way.PAPER)).rounds.mean(),
                                 outcomes.get(new Key(30, Way.PAPER)).rounds.mean()),
                         grows),
                 new Finding(
                         "6.5: a low burstiness needs one broker, groups of 30 most of six",
                         "1 and 6; here at most 1.5 and at least 4 (a burst that is split also meets fewer others on its broker)",
-                        text("%.1f and %.1f brokers (forecast by trace)",
+                        text(
+                                "%.1f and %.1f brokers (forecast by trace)",
                                 outcomes.get(new Key(5, Way.TRACE)).brokers.mean(),
                                 outcomes.get(new Key(30, Way.TRACE)).brokers.mean()),
                         outcomes.get(new Key(5, Way.TRACE)).brokers.mean() <= 1.5
@@ -251,12 +267,16 @@ public final class PlacementLatency implements Experiment {
                 new Finding(
                         "Rounds that end when they are clear are shorter (ours)",
                         "fewer seconds for every group size",
-                        text("%.0f s instead of %.0f s over all sizes", Arrays.stream(early).sum(), Arrays.stream(paper).sum()),
+                        text(
+                                "%.0f s instead of %.0f s over all sizes",
+                                Arrays.stream(early).sum(), Arrays.stream(paper).sum()),
                         earlier),
                 new Finding(
                         "Beginning from a forecast, it is faster than the paper (ours)",
                         "fewer seconds than Table 1 for every group size",
-                        text("%.0f s instead of the paper's 3,485 over all sizes; %.0f times faster at the least", total, least),
+                        text(
+                                "%.0f s instead of the paper's 3,485 over all sizes; %.0f times faster at the least",
+                                total, least),
                         faster),
                 new Finding(
                         "The forecast is right more often than not (ours)",

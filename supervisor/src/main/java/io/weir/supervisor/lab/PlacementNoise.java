@@ -112,7 +112,8 @@ public final class PlacementNoise implements Experiment {
                     policy.label(),
                     xs,
                     SPREADS_MS.stream()
-                            .mapToDouble(ms -> outcomes.get(new Key(timing, ms, policy)).pooledP99Ms())
+                            .mapToDouble(ms ->
+                                    outcomes.get(new Key(timing, ms, policy)).pooledP99Ms())
                             .toArray(),
                     false));
         }

@@ -39,7 +39,13 @@ public final class PlacementScale implements Experiment {
     private static final double MB = 1 << 20;
 
     private record Row(
-            int publishers, double registerSeconds, double planSeconds, double tableMb, double planMb, ClusterPlan plan, double overfull) {}
+            int publishers,
+            double registerSeconds,
+            double planSeconds,
+            double tableMb,
+            double planMb,
+            ClusterPlan plan,
+            double overfull) {}
 
     @Override
     public String name() {
@@ -97,9 +103,8 @@ public final class PlacementScale implements Experiment {
         double tableMb = (usedBytes() - before) / MB;
         double[] mcap = new double[BROKERS];
         Arrays.fill(mcap, total / BROKERS / UTILISATION);
-        List<BrokerId> ids = IntStream.range(0, BROKERS)
-                .mapToObj(i -> new BrokerId("b" + i))
-                .toList();
+        List<BrokerId> ids =
+                IntStream.range(0, BROKERS).mapToObj(i -> new BrokerId("b" + i)).toList();
         BrokerCapacities capacities = new BrokerCapacities(ids, mcap);
         startNs = System.nanoTime();
         ClusterPlan plan = new Planner(Policy.SRTM, random).planAll(table, capacities);
@@ -161,8 +166,16 @@ public final class PlacementScale implements Experiment {
                 new Axis("publishers", true),
                 new Axis("seconds", true),
                 List.of(
-                        new Series("register", xs, rows.stream().mapToDouble(Row::registerSeconds).toArray(), false),
-                        new Series("plan", xs, rows.stream().mapToDouble(Row::planSeconds).toArray(), false)));
+                        new Series(
+                                "register",
+                                xs,
+                                rows.stream().mapToDouble(Row::registerSeconds).toArray(),
+                                false),
+                        new Series(
+                                "plan",
+                                xs,
+                                rows.stream().mapToDouble(Row::planSeconds).toArray(),
+                                false)));
     }
 
     private static List<Finding> findings(List<Row> rows) {
@@ -184,7 +197,9 @@ public final class PlacementScale implements Experiment {
                 new Finding(
                         "In a few hundred MB",
                         text("at most %.0f MB alive", MOST_MB),
-                        text("%.0f MB for the publishers, %.0f MB for the plan and its reasons", last.tableMb(), last.planMb()),
+                        text(
+                                "%.0f MB for the publishers, %.0f MB for the plan and its reasons",
+                                last.tableMb(), last.planMb()),
                         last.tableMb() + last.planMb() < MOST_MB),
                 new Finding(
                         "Everybody is placed and no broker is overfull",

@@ -59,8 +59,9 @@ final class PlacementTrial {
     private static final double TRACE_SECONDS = 60;
     private static final int CALIBRATION_MESSAGES = 20_000;
     private static final int MCAP_MESSAGES = 300_000;
-    private static final List<BrokerId> IDS =
-            IntStream.rangeClosed(1, BROKERS).mapToObj(i -> new BrokerId("b" + i)).toList();
+    private static final List<BrokerId> IDS = IntStream.rangeClosed(1, BROKERS)
+            .mapToObj(i -> new BrokerId("b" + i))
+            .toList();
     private static final double[] MCAPS = new double[BROKERS];
 
     static {
@@ -143,7 +144,8 @@ final class PlacementTrial {
         final Sample rounds = new Sample();
         final Sample seconds = new Sample();
         final Sample smallestPart = new Sample();
-        final Sample[] roundsAt = Stream.generate(Sample::new).limit(BROKERS + 1).toArray(Sample[]::new);
+        final Sample[] roundsAt =
+                Stream.generate(Sample::new).limit(BROKERS + 1).toArray(Sample[]::new);
         final LatencyCounts pooled = new LatencyCounts(SLO);
         /** How often every publisher was placed and every broker met the objective, by what was measured. */
         int fitted;
@@ -177,8 +179,7 @@ final class PlacementTrial {
     static <K> Map<K, Outcome> run(Map<K, Setup> setups, LabRun run) {
         record Job(Object key, Setup setup, long seed) {}
         List<Job> jobs = setups.entrySet().stream()
-                .flatMap(entry ->
-                        run.seedStream().mapToObj(seed -> new Job(entry.getKey(), entry.getValue(), seed)))
+                .flatMap(entry -> run.seedStream().mapToObj(seed -> new Job(entry.getKey(), entry.getValue(), seed)))
                 .toList();
         int[] done = {0};
         List<Result> results = jobs.parallelStream()
@@ -291,7 +292,8 @@ final class PlacementTrial {
         double singlesNs = 0;
         double batchesNs = 0;
         for (int i = 0; i < CALIBRATION_MESSAGES; i++) {
-            singlesNs += services[0].wakeNs() * chance.nextExponential() + services[0].messageNs() * chance.nextExponential();
+            singlesNs += services[0].wakeNs() * chance.nextExponential()
+                    + services[0].messageNs() * chance.nextExponential();
             batchesNs += services[0].messageNs() * chance.nextExponential()
                     + (i % OTHER_BATCH == 0 ? services[0].wakeNs() * chance.nextExponential() : 0);
         }

@@ -16,8 +16,19 @@ import java.util.stream.Stream;
  * <p>A child ignores SIGINT and SIGHUP: Ctrl-C goes to every process of a terminal's group, and the store must not end before the
  * brokers have left. The shell sets that up, since the JVM keeps an ignored signal ignored.
  */
-public record Installation(Path home) {
+public record Installation(Path home, List<Path> brokerJars) {
     private static final String MAIN = "io.weir.supervisor.cli.Weir";
+
+    public Installation(Path home) {
+        this(home, List.of());
+    }
+
+    /** The same, but its brokers have this on their class path as well. It comes last, so that the class archive still fits. */
+    public Installation withBrokerJar(Path jar) {
+        List<Path> all = new ArrayList<>(brokerJars);
+        all.add(jar);
+        return new Installation(home, List.copyOf(all));
+    }
 
     /** The one that this process was started from; the launcher says where. */
     public static Installation ofThisProcess() {
@@ -30,6 +41,11 @@ public record Installation(Path home) {
 
     /** What runs a process of this kind; for who must start it some other way than {@link #start} does. */
     public List<String> command(String kind, List<String> arguments) {
+        return command(kind, List.of(), arguments);
+    }
+
+    /** The same, with jars that are not part of the installation behind its own. */
+    public List<String> command(String kind, List<Path> extraClassPath, List<String> arguments) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
@@ -38,7 +54,10 @@ public record Installation(Path home) {
         if (Files.isReadable(archive)) {
             command.add("-XX:SharedArchiveFile=" + archive);
         }
-        command.addAll(List.of("-cp", classPath(), MAIN));
+        String classPath = Stream.concat(
+                        Stream.of(classPath(kind)), extraClassPath.stream().map(Path::toString))
+                .collect(Collectors.joining(":"));
+        command.addAll(List.of("-cp", classPath, MAIN));
         command.addAll(arguments);
         return command;
     }
@@ -60,12 +79,13 @@ public record Installation(Path home) {
     }
 
     /** In the launcher's order: a class archive is valid for one class path only. */
-    private String classPath() {
+    private String classPath(String kind) {
         try (Stream<Path> files = Files.list(home.resolve("lib"))) {
-            return files.map(Path::toString)
+            Stream<String> own = files.map(Path::toString)
                     .filter(file -> file.endsWith(".jar"))
-                    .sorted()
-                    .collect(Collectors.joining(":"));
+                    .sorted();
+            Stream<String> further = kind.equals("broker") ? brokerJars.stream().map(Path::toString) : Stream.empty();
+            return Stream.concat(own, further).collect(Collectors.joining(":"));
         } catch (IOException e) {
             throw new LocalClusterException(
                     "Weir's jars in " + home.resolve("lib") + " can't be listed: " + e.getMessage());

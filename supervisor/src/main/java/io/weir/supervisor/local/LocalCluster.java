@@ -96,6 +96,15 @@ public final class LocalCluster {
         }
     }
 
+    /** The store, with user and password where it is this cluster's own; for who must read it beside the brokers. */
+    public String storeUrl() {
+        ClusterState state = state();
+        return state.storeUrl() == null
+                ? StoreServer.url(state.storePort()) + ";USER=" + StoreServer.USER + ";PASSWORD="
+                        + directory.storePassword()
+                : state.storeUrl();
+    }
+
     /** Starts one broker again; returns once it is ready. */
     public void startBroker(String id, Map<String, String> environment) {
         ClusterState state = start(state(), id, environment);

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,11 +37,11 @@ final class BrokerLinks implements AutoCloseable {
     private Set<BrokerId> connected = Set.of();
 
     /** Empty without a media driver: then no messages flow between brokers. */
-    static Optional<BrokerLinks> start(WeirSettings settings, Runnable wakeUp) {
-        return settings.aeronDirectory().map(directory -> new BrokerLinks(settings, directory, wakeUp));
+    static Optional<BrokerLinks> start(WeirSettings settings, Runnable wakeUp, LongSupplier clock) {
+        return settings.aeronDirectory().map(directory -> new BrokerLinks(settings, directory, wakeUp, clock));
     }
 
-    private BrokerLinks(WeirSettings settings, Path directory, Runnable wakeUp) {
+    private BrokerLinks(WeirSettings settings, Path directory, Runnable wakeUp, LongSupplier clock) {
         this.self = new PeerAddress(
                 settings.broker().id(),
                 // Later processes of a broker have larger numbers; nothing but links goes by it.
@@ -52,7 +53,7 @@ final class BrokerLinks implements AutoCloseable {
         int body = Math.max(defaults.maxBodyBytes(), settings.topics().maxMessageBytes() + 16 * 1024);
         this.settings = new LinkSettings(
                 body, defaults.maxPeers(), defaults.helloInterval(), defaults.silence(), defaults.retry());
-        this.links = Links.start(self, this.settings, wakeUp);
+        this.links = Links.start(self, this.settings, wakeUp, clock);
     }
 
     private static String hostKey(WeirSettings settings) {

@@ -145,7 +145,8 @@ final class BrokerNode {
                         () -> {
                             supply.tell(new Treasury.LookNow());
                             desk.tell(new TopicDesk.LookNow());
-                        })));
+                        },
+                        Topic.UNUSED_AFTER)));
         return desk;
     }
 
@@ -161,7 +162,7 @@ final class BrokerNode {
                         address -> StreamSupport.stream(
                                         cluster.state().getMembers().spliterator(), false)
                                 .anyMatch(member -> member.address().equals(address)),
-                        System::nanoTime),
+                        topics.clock()),
                 BrokerApi.NAME,
                 BrokerApi.props());
     }

@@ -5,6 +5,7 @@ import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
+import io.weir.limiter.supply.Failpoints;
 import io.weir.limiter.supply.Treasury;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.store.BrokerRegistry;
@@ -17,6 +18,9 @@ import java.lang.management.MemoryUsage;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -58,6 +62,7 @@ public final class BrokerProcess implements AutoCloseable {
     private volatile BrokerNode node;
 
     private BrokerProcess(SettingsLoader loaded) {
+        Failpoints failpoints = failpoints();
         this.loaded = loaded;
         this.settings = loaded.settings();
         this.directory = DataDirectory.lock(settings.broker().dataDir());
@@ -66,7 +71,7 @@ public final class BrokerProcess implements AutoCloseable {
         registryReader.setDaemon(true);
         BrokerTopics ofThisProcess = null;
         try {
-            ofThisProcess = new BrokerTopics(settings);
+            ofThisProcess = new BrokerTopics(settings, failpoints.clock());
             this.http = HttpServer.start(this, ofThisProcess, settings.http(), loaded.akka());
         } catch (StartException | SettingsException e) {
             if (ofThisProcess != null) {
@@ -77,9 +82,24 @@ public final class BrokerProcess implements AutoCloseable {
             throw e;
         }
         this.topics = ofThisProcess;
-        this.supply = new BrokerSupply(settings, http.system(), directory, topics::wakeUp, this::beginAgain);
+        this.supply =
+                new BrokerSupply(settings, http.system(), directory, topics::wakeUp, this::beginAgain, failpoints);
         topics.start(supply.gates());
         http.bind(supply, topics);
+    }
+
+    /** None, but where somebody put the chaos tool's jar on the class path. */
+    private static Failpoints failpoints() {
+        Optional<Failpoints> found;
+        try {
+            found = ServiceLoader.load(Failpoints.class).findFirst();
+        } catch (ServiceConfigurationError e) {
+            throw new StartException("the failpoints on the class path can't be used: " + rootMessage(e));
+        }
+        found.ifPresent(failpoints -> LOG.warn(
+                "FAILPOINTS are on the class path: this broker is for chaos tests only and does not keep what Weir promises. Armed: {}",
+                failpoints.armed().isEmpty() ? "none" : String.join("; ", failpoints.armed())));
+        return found.orElse(Failpoints.NONE);
     }
 
     /**

@@ -5,6 +5,7 @@ import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Props;
 import io.weir.config.WeirSettings;
 import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.Failpoints;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.LeaseKeeper;
 import io.weir.limiter.supply.SupplyCounters;
@@ -27,6 +28,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,6 +57,8 @@ final class BrokerSupply implements AutoCloseable {
     private final SupplyCounters counters = new SupplyCounters();
     private final Gates gates;
     private final Runnable fenced;
+    private final Failpoints failpoints;
+    private final LongSupplier clock;
 
     private volatile Holder holder;
     private volatile Lease lease = new Lease(1);
@@ -67,11 +71,14 @@ final class BrokerSupply implements AutoCloseable {
             ActorSystem<Void> local,
             DataDirectory directory,
             Runnable wakeWriter,
-            Runnable fenced) {
+            Runnable fenced,
+            Failpoints failpoints) {
         this.settings = settings;
         this.local = local;
         this.directory = directory;
         this.fenced = fenced;
+        this.failpoints = failpoints;
+        this.clock = failpoints.clock();
         Duration lengthOfLease = settings.supply().lease();
         // Below the time between two renewals, so that a store that hangs costs one renewal and not the lease.
         leaseTables = new SupplyTables(settings.store(), lengthOfLease.dividedBy(5));
@@ -81,12 +88,12 @@ final class BrokerSupply implements AutoCloseable {
         gates = new Gates(
                 holder,
                 lease,
-                settings.supply().driftPpm(),
+                failpoints.driftPpm(settings.supply().driftPpm()),
                 wakeWriter,
                 settings.supply()
                         .history()
                         .map(path ->
-                                new AdmissionHistory(path, settings.broker().id()))
+                                new AdmissionHistory(path, settings.broker().id(), failpoints.trueTime()))
                         .orElse(null));
     }
 
@@ -124,7 +131,7 @@ final class BrokerSupply implements AutoCloseable {
     }
 
     long leaseRemainingNs() {
-        return lease.remainingNs(System.nanoTime());
+        return lease.remainingNs(clock.getAsLong());
     }
 
     /** What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}. */
@@ -144,9 +151,10 @@ final class BrokerSupply implements AutoCloseable {
                 tables,
                 storeThreads,
                 counters,
-                System::nanoTime,
+                clock,
                 new Random(),
-                () -> closeAndTell(me));
+                () -> closeAndTell(me),
+                failpoints);
     }
 
     /** The process that had this directory before is dead, which the lock proves: whatever it held may be inherited at once. */
@@ -159,16 +167,23 @@ final class BrokerSupply implements AutoCloseable {
             formerProcessStopped = true;
         } else if (holder.incarnation() > 0) {
             await(gates.barrier());
-            tables.stop(holder);
+            stop();
         }
+    }
+
+    private void stop() {
+        failpoints.reached(Failpoints.Step.BEFORE_STOP);
+        tables.stop(holder);
+        failpoints.reached(Failpoints.Step.AFTER_STOP);
     }
 
     private void beginTenure(long incarnation) {
         Holder next = new Holder(settings.broker().id(), incarnation);
-        long sentNs = System.nanoTime();
+        long sentNs = clock.getAsLong();
         tables.register(next);
+        failpoints.reached(Failpoints.Step.AFTER_REGISTER);
         directory.writeHolder(next.incarnation());
-        Lease nextLease = new Lease(settings.supply().lease().toNanos());
+        Lease nextLease = failpoints.lease(settings.supply().lease().toNanos());
         nextLease.renewed(sentNs);
         await(gates.begin(next, nextLease));
         holder = next;
@@ -180,9 +195,10 @@ final class BrokerSupply implements AutoCloseable {
                         next,
                         nextLease,
                         settings.supply().lease(),
-                        System::nanoTime,
+                        clock,
                         BrokerSupply::uptimeNs,
-                        () -> closeAndTell(next)),
+                        () -> closeAndTell(next),
+                        failpoints),
                 "lease-keeper-" + incarnation,
                 Props.empty());
     }
@@ -203,7 +219,7 @@ final class BrokerSupply implements AutoCloseable {
         keeper.tell(new LeaseKeeper.Stop());
         try {
             await(gates.barrier());
-            tables.stop(holder);
+            stop();
         } catch (StoreException e) {
             LOG.warn(
                     "{} could not tell the store that it stopped ({}): its part waits until it starts again",

@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import com.sun.management.HotSpotDiagnosticMXBean;
 import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
@@ -20,19 +21,25 @@ import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDesk;
 import io.weir.topics.TopicDirectory;
 import io.weir.topics.TopicRows;
+import io.weir.topics.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
 import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.TlsOffer;
+import io.weir.transport.link.LinkStats;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,20 +50,22 @@ import org.slf4j.LoggerFactory;
  */
 final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
+    private static final long STATS_WITHIN_MS = 1_000;
 
     /** Where clients reach the brokers that run, as far as the registry was read. */
-    private static final class Neighbours implements BrokerDirectory {
+    static final class Neighbours implements BrokerDirectory {
         private final BrokerId self;
         private volatile Map<BrokerId, String> tcp = Map.of();
 
-        private Neighbours(BrokerId self) {
+        Neighbours(BrokerId self) {
             this.self = self;
         }
 
-        private void follow(List<RegisteredBroker> brokers) {
+        void follow(List<RegisteredBroker> brokers) {
             tcp = brokers.stream()
                     .filter(RegisteredBroker::running)
-                    .collect(Collectors.toUnmodifiableMap(RegisteredBroker::id, RegisteredBroker::tcp));
+                    .collect(Collectors.toUnmodifiableMap(
+                            RegisteredBroker::id, broker -> broker.clientsAt().toString()));
         }
 
         @Override
@@ -70,6 +79,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
     }
 
+    private final LongSupplier clock;
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
@@ -87,7 +97,9 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
-    BrokerTopics(WeirSettings settings) {
+    /** @param clock the one the leases go by */
+    BrokerTopics(WeirSettings settings, LongSupplier clock) {
+        this.clock = clock;
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -95,19 +107,25 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         GatewaySettings base = GatewaySettings.defaults();
         int largest = settings.topics().maxMessageBytes();
-        gateway = new GatewaySettings(
-                settings.topics().maxConnections(),
-                largest,
-                Math.max(base.maxBodyBytes(), largest),
-                base.maxReady(),
-                base.bufferBytes(),
-                base.heartbeatNs(),
-                base.maxHeartbeatNs(),
-                base.messageTimeoutNs(),
-                base.maxMessageTimeoutNs(),
-                base.maxDelayNs(),
-                base.stallNs(),
-                settings.clients().handshakeTimeout().toNanos());
+        try {
+            gateway = new GatewaySettings(
+                    settings.topics().maxConnections(),
+                    largest,
+                    Math.max(base.maxBodyBytes(), largest),
+                    base.maxReady(),
+                    base.bufferBytes(),
+                    settings.clients().bufferBytes(),
+                    base.heartbeatNs(),
+                    base.maxHeartbeatNs(),
+                    base.messageTimeoutNs(),
+                    base.maxMessageTimeoutNs(),
+                    base.maxDelayNs(),
+                    base.stallNs(),
+                    settings.clients().handshakeTimeout().toNanos());
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("weir.tcp.buffers: " + e.getMessage());
+        }
+        warnIfMemoryIsShort(settings.topics().storeBytes() + gateway.maxBufferBytes());
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
         PathSettings path = PathSettings.defaults();
@@ -129,14 +147,30 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
                     gateway,
                     terms,
                     neighbours,
-                    System::nanoTime);
+                    clock);
         } catch (IOException e) {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
-        links = BrokerLinks.start(settings, loop::wakeUp);
+        links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
+    }
+
+    /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
+    private static void warnIfMemoryIsShort(long wantedBytes) {
+        HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        long set = jvm == null
+                ? 0
+                : Long.parseLong(jvm.getVMOption("MaxDirectMemorySize").getValue());
+        long mostBytes = set > 0 ? set : Runtime.getRuntime().maxMemory();
+        if (wantedBytes > mostBytes) {
+            LOG.warn(
+                    "weir.topics.store-size and weir.tcp.buffers are {} MiB together, and the process may have {} MiB outside its heap: set"
+                            + " -XX:MaxDirectMemorySize (conf/broker.jvm)",
+                    wantedBytes >> 20,
+                    mostBytes >> 20);
+        }
     }
 
     private static ClientTerms terms(WeirSettings settings) {
@@ -172,6 +206,10 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return terms.rights();
     }
 
+    LongSupplier clock() {
+        return clock;
+    }
+
     /** Called by whoever gave the gates something to do. */
     void wakeUp() {
         loop.wakeUp();
@@ -181,11 +219,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         if (links.isPresent()) {
             Homes homes = placement.<Homes>map(BrokerPlacement::table).orElse(Homes.LOCAL);
             federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes);
-            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
-            path = MessagePath.start(loop, gateway, bounds, gates, this, System::nanoTime);
+            path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
         }
-        intake = new Intake(path, intakeBounds, System::nanoTime);
+        intake = new Intake(path, intakeBounds, clock);
     }
 
     /** Where HTTP publishes; empty until the message path has started. */
@@ -211,6 +249,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** Empty where it is off, or no other broker can be reached. */
     Optional<BrokerPlacement> placement() {
         return placement;
+    }
+
+    /** Of every link; empty where there are none. */
+    List<LinkStats> linkStats() {
+        return links.map(to -> to.links().stats()).orElse(List.of());
     }
 
     MessagePath path() {
@@ -274,12 +317,52 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     @Override
+    public void ended(TopicName topic) {
+        ActorRef<TopicDesk.Command> there = desk;
+        if (there != null) {
+            there.tell(new TopicDesk.Ended(topic));
+        }
+    }
+
+    @Override
     public void close() {
         links.ifPresent(BrokerLinks::close);
         if (path != null) {
+            tellWhatIsLost();
             path.close();
         }
         rows.close();
         placement.ifPresent(BrokerPlacement::close);
+    }
+
+    /** Messages are in memory: an operator who stops a broker should know what went with it. */
+    private void tellWhatIsLost() {
+        try {
+            List<TopicStats> holding =
+                    path.stats().toCompletableFuture().get(STATS_WITHIN_MS, TimeUnit.MILLISECONDS).stream()
+                            .filter(topic -> held(topic) > 0)
+                            .toList();
+            long messages = holding.stream().mapToLong(BrokerTopics::held).sum();
+            if (messages > 0) {
+                LOG.warn(
+                        "stops with {} {} of {} {} that nobody has finished (a copy in each channel counts): they are lost",
+                        messages,
+                        messages == 1 ? "message" : "messages",
+                        holding.size(),
+                        holding.size() == 1 ? "topic" : "topics");
+            }
+        } catch (ExecutionException | TimeoutException e) {
+            LOG.warn("stops, and can't tell what it held: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static long held(TopicStats topic) {
+        return topic.waiting()
+                + topic.unrouted()
+                + topic.channels().stream()
+                        .mapToLong(channel -> channel.queued() + channel.deferred() + channel.inFlight())
+                        .sum();
     }
 }

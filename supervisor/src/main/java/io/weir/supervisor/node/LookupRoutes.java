@@ -35,8 +35,7 @@ final class LookupRoutes {
             String remoteAddress, String hostname, String broadcastAddress, int tcpPort, int httpPort, String version) {
         static Producer of(String id, Endpoint tcp, Endpoint http, Endpoint cluster) {
             // A broker that listens everywhere is reached where the other brokers reach it.
-            boolean everywhere = tcp.host().equals("0.0.0.0") || tcp.host().equals("::");
-            Endpoint at = new Endpoint(everywhere ? cluster.host() : tcp.host(), tcp.port());
+            Endpoint at = tcp.reachedAt(cluster.host());
             return new Producer(at.toString(), id, at.host(), at.port(), http.port(), GatewayLoop.VERSION);
         }
 

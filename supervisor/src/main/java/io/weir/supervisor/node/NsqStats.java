@@ -32,6 +32,7 @@ record NsqStats(
      *
      * @param depth messages that no channel has yet
      * @param waitingCount publications' messages that wait for the limit; nsqd has no such thing
+     * @param droppedCount messages without a channel that gave way to newer ones
      */
     record Topic(
             String topicName,
@@ -40,6 +41,7 @@ record NsqStats(
             int backendDepth,
             long messageCount,
             int waitingCount,
+            long droppedCount,
             boolean paused,
             Latency e2eProcessingLatency) {}
 
@@ -48,6 +50,7 @@ record NsqStats(
      *
      * @param clientCount its consumers at this broker, actors included
      * @param clients those of them that came by the TCP port
+     * @param droppedCount messages that gave way to newer ones; nsqd would have them on disk
      */
     record Channel(
             String channelName,
@@ -58,6 +61,7 @@ record NsqStats(
             long messageCount,
             long requeueCount,
             long timeoutCount,
+            long droppedCount,
             int clientCount,
             List<Client> clients,
             boolean paused,
@@ -157,6 +161,7 @@ record NsqStats(
                 0,
                 topic.published(),
                 topic.waiting(),
+                topic.dropped(),
                 topic.paused(),
                 Latency.NONE);
     }
@@ -172,6 +177,7 @@ record NsqStats(
                 channel.received(),
                 channel.requeued(),
                 channel.timedOut(),
+                channel.dropped(),
                 channel.localConsumers(),
                 clients.stream()
                         .filter(client -> client.subscription().equals(subscription))
@@ -205,17 +211,18 @@ record NsqStats(
         for (Topic topic : topics) {
             line(
                     out,
-                    "%s[%-15s] depth: %-5d be-depth: %-5d msgs: %-8d waiting: %d",
+                    "%s[%-15s] depth: %-5d be-depth: %-5d msgs: %-8d waiting: %-5d dropped: %d",
                     topic.paused ? "  *" : "   ",
                     topic.topicName,
                     topic.depth,
                     topic.backendDepth,
                     topic.messageCount,
-                    topic.waitingCount);
+                    topic.waitingCount,
+                    topic.droppedCount);
             for (Channel channel : topic.channels) {
                 line(
                         out,
-                        "     %s[%-25s] depth: %-5d be-depth: %-5d inflt: %-4d def: %-4d re-q: %-5d timeout: %-5d msgs: %d",
+                        "     %s[%-25s] depth: %-5d be-depth: %-5d inflt: %-4d def: %-4d re-q: %-5d timeout: %-5d dropped: %-5d msgs: %d",
                         channel.paused ? "  *" : "   ",
                         channel.channelName,
                         channel.depth,
@@ -224,6 +231,7 @@ record NsqStats(
                         channel.deferredCount,
                         channel.requeueCount,
                         channel.timeoutCount,
+                        channel.droppedCount,
                         channel.messageCount);
                 for (Client client : channel.clients) {
                     line(

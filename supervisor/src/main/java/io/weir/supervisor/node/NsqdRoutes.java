@@ -319,7 +319,12 @@ final class NsqdRoutes {
 
     private CompletionStage<HttpResponse> createChannel(Call call) {
         TopicName topic = topic(call, "INVALID_ARG_TOPIC");
-        return changed(broker.cluster().ensureChannel(topic, channel(call)));
+        String channel = channel(call);
+        try {
+            return changed(broker.cluster().ensureChannel(topic, channel));
+        } catch (IllegalArgumentException e) {
+            throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
+        }
     }
 
     private CompletionStage<HttpResponse> changeChannel(Call call, ChannelChange change) {

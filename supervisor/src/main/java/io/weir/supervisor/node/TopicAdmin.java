@@ -76,7 +76,19 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> ensureChannel(TopicName name, String channel) {
-        return ask(name, replyTo -> new Topic.EnsureChannel(channel, replyTo));
+        String checked = lasting(channel);
+        return ask(name, replyTo -> new Topic.EnsureChannel(checked, replyTo));
+    }
+
+    /** A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only. */
+    private static String lasting(String channel) {
+        ChannelName name = new ChannelName(channel);
+        if (name.ephemeral()) {
+            throw new IllegalArgumentException(
+                    "channel " + channel
+                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused or limited");
+        }
+        return name.value();
     }
 
     /**
@@ -132,13 +144,13 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> setChannel(TopicName name, String channel, boolean paused) {
-        String checked = new ChannelName(channel).value();
+        String checked = lasting(channel);
         return ask(name, replyTo -> new Topic.SetChannel(checked, new ChannelSettings(paused), replyTo));
     }
 
     /** Makes the channel if need be. */
     CompletionStage<Topic.Answer> limitChannel(TopicName name, String channel, TopicRequest request) {
-        String checked = new ChannelName(channel).value();
+        String checked = lasting(channel);
         Limit limit = request.channelLimit();
         return ask(name, replyTo -> new Topic.LimitChannel(checked, limit.rateMicros(), limit.burstMicros(), replyTo));
     }

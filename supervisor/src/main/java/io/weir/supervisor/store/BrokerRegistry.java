@@ -1,5 +1,6 @@
 package io.weir.supervisor.store;
 
+import io.weir.config.Endpoint;
 import io.weir.config.WeirSettings;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
@@ -37,7 +38,12 @@ public final class BrokerRegistry implements AutoCloseable {
             String clusterAddress,
             String link,
             long pid,
-            boolean running) {}
+            boolean running) {
+        /** Where clients reach it. A broker that listens everywhere is reached where the other brokers reach it. */
+        public Endpoint clientsAt() {
+            return Endpoint.parse(tcp).reachedAt(Endpoint.parse(clusterAddress).host());
+        }
+    }
 
     /** Who founded a cluster last: the claim's number goes up with every founding. */
     public record Founding(long number, BrokerId broker, long incarnation) {}

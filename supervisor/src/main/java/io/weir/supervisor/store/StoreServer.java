@@ -1,20 +1,24 @@
 package io.weir.supervisor.store;
 
+import io.weir.config.Endpoint;
 import io.weir.config.WeirSettings.StoreKind;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import org.h2.tools.Server;
 
 /**
- * The embedded store: an H2 database behind a TCP port on loopback, in a process of its own, because it must outlive any
+ * The embedded store: an H2 database behind a TCP port, on loopback unless told otherwise, in a process of its own, because it must outlive any
  * broker. The database is opened here first, so that a client can connect to it but never create another one.
  */
 public final class StoreServer implements AutoCloseable {
     public static final String USER = "weir";
     private static final String DATABASE = "weir";
+    private static final String LOOPBACK = "127.0.0.1";
 
     private final Connection keepOpen;
     private final Server server;
@@ -25,8 +29,13 @@ public final class StoreServer implements AutoCloseable {
     }
 
     public static StoreServer start(Path directory, int port, String password) {
+        return start(directory, new Endpoint(LOOPBACK, port), password);
+    }
+
+    /** Elsewhere than on loopback, whoever knows the password is let in from other hosts too. */
+    public static StoreServer start(Path directory, Endpoint address, String password) {
         // H2 binds to all addresses unless this is set, and reads it once.
-        System.setProperty("h2.bindAddress", "127.0.0.1");
+        System.setProperty("h2.bindAddress", address.host());
         String file = directory.toAbsolutePath().resolve(DATABASE).toString();
         Connection connection = null;
         try {
@@ -37,12 +46,16 @@ public final class StoreServer implements AutoCloseable {
                     password);
             connection.setAutoCommit(false);
             StoreSchema.ensure(connection, StoreKind.H2);
-            Server server = Server.createTcpServer(
-                            "-tcpPort",
-                            Integer.toString(port),
-                            "-baseDir",
-                            directory.toAbsolutePath().toString())
-                    .start();
+            List<String> options = new ArrayList<>(List.of(
+                    "-tcpPort",
+                    Integer.toString(address.port()),
+                    "-baseDir",
+                    directory.toAbsolutePath().toString()));
+            if (!address.loopback()) {
+                options.add("-tcpAllowOthers");
+            }
+            Server server =
+                    Server.createTcpServer(options.toArray(String[]::new)).start();
             return new StoreServer(connection, server);
         } catch (StoreException e) {
             shutDown(connection);
@@ -50,13 +63,17 @@ public final class StoreServer implements AutoCloseable {
         } catch (SQLException e) {
             shutDown(connection);
             throw new StoreException(
-                    "the store in " + directory + " can't start on port " + port + ": " + e.getMessage(), e);
+                    "the store in " + directory + " can't start on " + address + ": " + e.getMessage(), e);
         }
     }
 
     /** What a broker connects with. */
     public static String url(int port) {
-        return "jdbc:h2:tcp://127.0.0.1:" + port + "/./" + DATABASE + ";DATABASE_TO_UPPER=false";
+        return url(new Endpoint(LOOPBACK, port));
+    }
+
+    public static String url(Endpoint address) {
+        return "jdbc:h2:tcp://" + address + "/./" + DATABASE + ";DATABASE_TO_UPPER=false";
     }
 
     @Override

@@ -173,6 +173,7 @@ class NsqdRoutesTest {
         refused("POST", "/channel/create?topic=t-none", "", 400, "MISSING_ARG_CHANNEL");
         refused("POST", "/channel/create?topic=t-none&channel=a%20b", "", 400, "INVALID_ARG_CHANNEL");
         refused("POST", "/channel/create?topic=t-none&channel=c", "", 404, "TOPIC_NOT_FOUND");
+        refused("POST", "/channel/create?topic=t-none&channel=c%23ephemeral", "", 400, "INVALID_ARG_CHANNEL");
         refused("GET", "/lookup", "", 400, "MISSING_ARG_TOPIC");
         refused("GET", "/lookup?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
         refused("GET", "/channels", "", 400, "MISSING_ARG_TOPIC");
@@ -279,6 +280,50 @@ class NsqdRoutesTest {
             published(each.join());
         }
         published(pub("topic=t-other", "x"));
+    }
+
+    @Test
+    void shouldTellWhatItDroppedAndWhatItHolds() throws Exception {
+        double before = metric("weir_messages_dropped_total");
+        create("short-queue", "{\"rate\":1000,\"burst\":100,\"maxQueued\":2,\"overflow\":\"drop-oldest\"}");
+        published(broker.post("/mpub?topic=short-queue", "a\nb\nc".getBytes(UTF_8)));
+        assertThat(broker.post("/channel/create?topic=short-queue&channel=work").statusCode())
+                .isEqualTo(200);
+        Await.until("the channel is there", () -> !channelStats("short-queue", "work")
+                .isMissingNode());
+        published(broker.post("/mpub?topic=short-queue", "d\ne".getBytes(UTF_8)));
+        JsonNode topic = broker.json("/stats?format=json&topic=short-queue").at("/topics/0");
+        assertThat(topic.get("dropped_count").asInt()).as("before the channel").isEqualTo(1);
+        assertThat(topic.at("/channels/0/dropped_count").asInt()).isEqualTo(2);
+        assertThat(broker.get("/stats?topic=short-queue").body())
+                .contains("dropped: 1")
+                .contains("dropped: 2");
+        assertThat(metric("weir_messages_dropped_total") - before).isEqualTo(3);
+        assertThat(metric("weir_messages_held")).isPositive();
+        assertThat(metric("weir_message_store_used_bytes"))
+                .isPositive()
+                .isLessThanOrEqualTo(metric("weir_message_store_reserved_bytes"));
+        assertThat(metric("weir_message_store_max_bytes")).isEqualTo(256 << 20);
+        for (String without : List.of(
+                "weir_link_forwards_lost_total",
+                "weir_link_dropped_total",
+                "weir_link_sent_bytes_total",
+                "weir_link_connects_total",
+                "weir_link_frames_refused_total")) {
+            assertThat(metric(without)).as(without + ", alone").isZero();
+        }
+    }
+
+    /** Of all its labels. */
+    private static double metric(String name) throws Exception {
+        List<Double> values = broker.get("/metrics")
+                .body()
+                .lines()
+                .filter(line -> line.startsWith(name + "{"))
+                .map(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))))
+                .toList();
+        assertThat(values).as(name).isNotEmpty();
+        return values.stream().mapToDouble(value -> value).sum();
     }
 
     @Test

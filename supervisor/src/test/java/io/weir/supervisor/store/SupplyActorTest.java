@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
+import akka.actor.typed.Props;
 import akka.actor.typed.javadsl.AskPattern;
+import akka.persistence.typed.javadsl.CommandHandler;
+import akka.persistence.typed.javadsl.EventHandler;
+import akka.persistence.typed.javadsl.EventSourcedBehavior;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
@@ -12,15 +16,21 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.Failpoints;
+import io.weir.limiter.supply.Failpoints.Step;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.Journals;
+import io.weir.limiter.supply.LeaseKeeper;
 import io.weir.limiter.supply.SupplyCounters;
+import io.weir.limiter.supply.SupplyLedger;
 import io.weir.limiter.supply.Treasury;
+import io.weir.limiter.supply.algorithm.Debt;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.Transfer;
 import io.weir.supervisor.Await;
 import java.nio.file.Path;
@@ -28,14 +38,21 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -66,6 +83,10 @@ class SupplyActorTest {
         private final Thread writer;
 
         Stage(StoreKind kind, Path dir) throws Exception {
+            this(kind, dir, Failpoints.NONE);
+        }
+
+        Stage(StoreKind kind, Path dir, Failpoints failpoints) throws Exception {
             store = RunningStore.start(kind, dir);
             SettingsLoader loaded = store.settings("b1", dir);
             try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
@@ -96,7 +117,8 @@ class SupplyActorTest {
                             counters,
                             System::nanoTime,
                             new Random(1),
-                            () -> fenced.set(true))),
+                            () -> fenced.set(true),
+                            failpoints)),
                     "weir",
                     loaded.akka());
         }
@@ -243,5 +265,158 @@ class SupplyActorTest {
                     .join());
             assertThat(stage.counters.violations.get()).isZero();
         }
+    }
+
+    /** Who is where in the protocol, with the number of events that the own journal has then. */
+    private static final class Steps implements Failpoints {
+        private record Seen(Step step, int stored) {}
+
+        private final List<Seen> seen = new CopyOnWriteArrayList<>();
+        private final AtomicReference<Stage> stage = new AtomicReference<>();
+
+        @Override
+        public void reached(Step step) {
+            try {
+                Stage there = stage.get();
+                seen.add(new Seen(step, there == null ? 0 : there.rows()));
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        boolean were(Step... steps) {
+            return seen.stream().map(Seen::step).collect(Collectors.toSet()).containsAll(Set.of(steps));
+        }
+
+        /** Between the two exactly one event was stored. */
+        void assertStoredBetween(Step before, Step after) {
+            int from = first(before);
+            assertThat(first(after)).as("%s comes after %s", after, before).isGreaterThan(from);
+            assertThat(seen.get(first(after)).stored)
+                    .as("events between %s and %s", before, after)
+                    .isEqualTo(seen.get(from).stored + 1);
+        }
+
+        private int first(Step step) {
+            return seen.stream().map(Seen::step).toList().indexOf(step);
+        }
+    }
+
+    /** A holder that is no more, as its journal tells. */
+    private static final class FormerHolder extends EventSourcedBehavior<List<SupplyEvent>, SupplyEvent, Long> {
+        private final Runnable stored;
+
+        FormerHolder(Holder holder, Runnable stored) {
+            super(SupplyLedger.journalOf(holder));
+            this.stored = stored;
+        }
+
+        @Override
+        public Long emptyState() {
+            return 0L;
+        }
+
+        @Override
+        public EventHandler<Long, SupplyEvent> eventHandler() {
+            return (count, event) -> count + 1;
+        }
+
+        @Override
+        public CommandHandler<List<SupplyEvent>, SupplyEvent, Long> commandHandler() {
+            return (count, events) ->
+                    Effect().persist(events).thenRun(all -> stored.run()).thenStop();
+        }
+    }
+
+    private static LimitRow row(long version, long rate, int floorPermille, Optional<Holder> minter) {
+        return row(TOPIC, version, rate, floorPermille, minter);
+    }
+
+    private static LimitRow row(TopicName topic, long version, long rate, int floorPermille, Optional<Holder> minter) {
+        return new LimitRow(
+                topic,
+                version,
+                new Share(rate * Limit.MICROS, rate * Limit.MICROS),
+                floorPermille,
+                Sharing.GOSSIP,
+                minter,
+                false);
+    }
+
+    /** Everything that can happen to supply, happens; at each step a chaos test may end the process. */
+    @Test
+    void shouldComeByEveryStepAtWhichAProcessMayEnd() throws Exception {
+        Steps steps = new Steps();
+        Holder lost = new Holder(new BrokerId("b3"), 1);
+        Transfer.Id onItsWay = new Transfer.Id(PEER, new Holder(new BrokerId("b4"), 1), 1);
+        try (Stage stage = new Stage(StoreKind.H2, dir, steps)) {
+            steps.stage.set(stage);
+            // Recovers, mints, and takes in a transfer.
+            stage.tables.insert(row(1, 1_000, 0, Optional.of(ME)));
+            Await.until("it is minted", () -> stage.tables.limits(TOPIC).get(0).done());
+            stage.receive(1);
+            Await.until("it is acknowledged", () -> steps.were(Step.BEFORE_ACKNOWLEDGE));
+
+            // Lowers, and then keeps a half without a lease.
+            stage.tables.insert(row(2, 500, 0, Optional.of(ME)));
+            Await.until("it is burned", () -> stage.tables.limits(TOPIC).get(1).done());
+            stage.tables.insert(row(3, 500, 500, Optional.of(ME)));
+            Await.until("it is split", () -> steps.were(Step.AFTER_REFLOOR));
+
+            // Gives to a peer that stops without having it, and that had something on its way to somebody else.
+            stage.tables.register(PEER);
+            AtomicBoolean written = new AtomicBoolean();
+            stage.system
+                    .systemActorOf(new FormerHolder(PEER, () -> written.set(true)), "b2", Props.empty())
+                    .tell(List.of(
+                            new SupplyEvent.Credited(new Transfer(
+                                    new Transfer.Id(lost, PEER, 1),
+                                    Map.of(TOPIC, Holding.of(new Share(2 * Limit.MICROS, 2 * Limit.MICROS), 0)))),
+                            new SupplyEvent.Debited(new Transfer(
+                                    onItsWay, Map.of(TOPIC, Holding.of(new Share(Limit.MICROS, Limit.MICROS), 0))))));
+            Await.until("the peer's journal is written", written::get);
+            stage.system.tell(new Treasury.Collect(TOPIC, new Debt(3, new Share(Limit.MICROS, Limit.MICROS)), 0, PEER));
+            Await.until("it is debited", () -> steps.were(Step.AFTER_DEBIT));
+            stage.tables.stop(PEER);
+            Await.until("the transfer is refunded", () -> steps.were(Step.AFTER_REFUND));
+            Await.until("the peer is inherited from", () -> steps.were(Step.AFTER_DONE));
+            stage.system.tell(new Treasury.Acknowledged(onItsWay, ME));
+            Await.until("what was adopted is delivered", () -> steps.were(Step.AFTER_DELIVERY));
+
+            // Somebody is silent, a version has no minter, and the own lease is renewed.
+            stage.tables.register(lost);
+            stage.tables.insert(row(new TopicName("orphan"), 1, 10, 0, Optional.empty()));
+            Lease lease = new Lease(Duration.ofSeconds(1).toNanos());
+            stage.system.systemActorOf(
+                    LeaseKeeper.create(
+                            stage.tables,
+                            stage.storeThreads,
+                            ME,
+                            lease,
+                            Duration.ofSeconds(1),
+                            System::nanoTime,
+                            OptionalLong::empty,
+                            () -> {},
+                            steps),
+                    "lease-keeper",
+                    Props.empty());
+            Await.until("all else was done", () -> {
+                stage.system.tell(new Treasury.Sweep());
+                return steps.were(Step.AFTER_FENCE, Step.AFTER_MINT_CLAIM, Step.AFTER_RENEWAL);
+            });
+            // The process's own steps, at its begin and end, are seen in processes.
+            Set<Step> missing = EnumSet.allOf(Step.class);
+            missing.removeIf(steps::were);
+            assertThat(missing).containsExactlyInAnyOrder(Step.AFTER_REGISTER, Step.BEFORE_STOP, Step.AFTER_STOP);
+            assertThat(stage.counters.violations.get()).isZero();
+        }
+        steps.assertStoredBetween(Step.BEFORE_MINT, Step.AFTER_MINT);
+        steps.assertStoredBetween(Step.BEFORE_CREDIT, Step.AFTER_CREDIT);
+        steps.assertStoredBetween(Step.BEFORE_BURN, Step.AFTER_BURN);
+        steps.assertStoredBetween(Step.BEFORE_REFLOOR, Step.AFTER_REFLOOR);
+        steps.assertStoredBetween(Step.BEFORE_DEBIT, Step.AFTER_DEBIT);
+        steps.assertStoredBetween(Step.BEFORE_INHERIT, Step.AFTER_INHERIT);
+        steps.assertStoredBetween(Step.BEFORE_REFUND, Step.AFTER_REFUND);
+        steps.assertStoredBetween(Step.BEFORE_DELIVERY, Step.AFTER_DELIVERY);
     }
 }

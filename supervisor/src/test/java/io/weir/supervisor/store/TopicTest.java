@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
+import akka.actor.typed.Props;
 import akka.actor.typed.javadsl.AskPattern;
+import akka.actor.typed.javadsl.Behaviors;
 import akka.japi.function.Function;
+import akka.serialization.Serialization;
+import akka.serialization.SerializationExtension;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
@@ -20,6 +24,7 @@ import io.weir.supervisor.Await;
 import io.weir.topics.BucketClock;
 import io.weir.topics.LimitMode;
 import io.weir.topics.Overflow;
+import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDefinition.Delivery;
@@ -42,7 +47,7 @@ class TopicTest {
     /** As long as names may be. */
     private static final TopicName TOPIC = TopicName.of("t".repeat(64));
 
-    private static final String CHANNEL = "c".repeat(54) + "#ephemeral";
+    private static final String CHANNEL = "c".repeat(64);
     private static final TopicName KEY = TopicName.ofChannel(TOPIC, new ChannelName(CHANNEL));
     private static final Holder ME = new Holder(new BrokerId("b1"), 3);
     private static final LimitSettings LIMIT = new LimitSettings(1_000 * MICROS, 100 * MICROS, 250, Sharing.GOSSIP);
@@ -59,9 +64,15 @@ class TopicTest {
         final TopicTable rows;
         private final SettingsLoader loaded;
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
+        private final TopicName name;
         private ActorSystem<Topic.Command> system;
 
         Stage(StoreKind kind, Path dir) {
+            this(kind, dir, TOPIC);
+        }
+
+        Stage(StoreKind kind, Path dir, TopicName name) {
+            this.name = name;
             store = RunningStore.start(kind, dir);
             loaded = store.settings("b1", dir);
             try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
@@ -74,7 +85,9 @@ class TopicTest {
 
         void begin() {
             system = ActorSystem.create(
-                    Topic.create(TOPIC, limits, rows, storeThreads, () -> ME, () -> {}), "weir", loaded.akka());
+                    Topic.create(name, limits, rows, storeThreads, () -> ME, () -> {}, Duration.ofMillis(200)),
+                    "weir",
+                    loaded.akka());
         }
 
         void end() {
@@ -255,6 +268,76 @@ class TopicTest {
             assertThat(unlimited.definition().channels()).containsKey(CHANNEL);
             assertThat(unlimited.definition().channelLimit(CHANNEL)).isEmpty();
             assertThat(stage.last(KEY).limit().isNone()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldDeleteAnEphemeralTopicThatNobodyUses() throws Exception {
+        TopicName reply = TopicName.of("reply#ephemeral");
+        try (Stage stage = new Stage(StoreKind.H2, dir, reply)) {
+            stage.create();
+            // Its first limit is still being minted; it can't be deleted before that is done.
+            stage.finish(reply);
+            Await.until(
+                    "it is deleted",
+                    () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
+            assertThat(stage.last(reply).limit().isNone()).isTrue();
+
+            stage.finish(reply);
+            Await.until("it can be made again", () -> stage.create().problem() == null);
+            stage.finish(reply);
+            stage.ask(replyTo -> new Topic.EnsureChannel("work", replyTo));
+            stage.end();
+            stage.begin();
+            long untilNs = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+            Await.until("time has passed", () -> System.nanoTime() - untilNs > 0);
+            assertThat(stage.ask(Topic.Get::new).definition().exists())
+                    .as("as long as it has a channel")
+                    .isTrue();
+            stage.ask(replyTo -> new Topic.DeleteChannel("work", replyTo));
+            Await.until(
+                    "after its last channel",
+                    () -> stage.rows.get(reply).filter(TopicDefinition::exists).isEmpty());
+        }
+    }
+
+    @Test
+    void shouldKeepATopicThatIsNotEphemeralAndOneThatIsUsed() throws Exception {
+        TopicName used = TopicName.of("used#ephemeral");
+        try (Stage stage = new Stage(StoreKind.H2, dir, used)) {
+            stage.create();
+            stage.finish(used);
+            long untilNs = System.nanoTime() + Duration.ofSeconds(2).toNanos();
+            Await.until("time has passed", () -> {
+                stage.system.tell(new Topic.InUse());
+                return System.nanoTime() - untilNs > 0;
+            });
+            assertThat(stage.ask(Topic.Get::new).definition().exists()).isTrue();
+        }
+        try (Stage stage = new Stage(StoreKind.H2, dir.resolve("other"))) {
+            stage.create();
+            stage.finish(TOPIC);
+            long untilNs = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+            Await.until("time has passed", () -> System.nanoTime() - untilNs > 0);
+            assertThat(stage.ask(Topic.Get::new).definition().exists()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldCarryWhatBrokersTellTopicsAndShardsBetweenThem() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            ActorRef<ShardEntity.Served> replyTo =
+                    stage.system.systemActorOf(Behaviors.<ShardEntity.Served>ignore(), "replies", Props.empty());
+            Serialization serialization = SerializationExtension.get(stage.system);
+            for (Object message : List.of(
+                    new Topic.InUse(),
+                    new ShardEntity.Serve(stage.create().definition(), replyTo),
+                    new ShardEntity.Served("busy"),
+                    new ShardEntity.Served(null))) {
+                byte[] bytes = serialization.serialize(message).get();
+                assertThat(serialization.deserialize(bytes, message.getClass()).get())
+                        .isEqualTo(message);
+            }
         }
     }
 

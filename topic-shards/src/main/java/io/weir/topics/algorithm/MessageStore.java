@@ -2,6 +2,8 @@ package io.weir.topics.algorithm;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 
 /**
  * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they share it
@@ -9,7 +11,8 @@ import java.util.Arrays;
  *
  * <p>Memory comes in slabs. A slab is cut into blocks of one size class, four classes to a doubling (so at most a quarter
  * of a block is unused), and when its last message goes, it may serve another class. So nothing is allocated once there are as
- * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good.
+ * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good. When all slabs are in use a
+ * message takes a block of a larger class; only one that is larger than all free blocks finds no room then.
  *
  * <pre>
  *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | uint16 length, context | body |
@@ -32,10 +35,15 @@ public final class MessageStore {
     private static final int MAX_CONTEXT = 0xffff;
     private static final int LEAST_SLAB = 1 << 20;
     private static final int NONE = -1;
+    private static final long RETRY_NS = TimeUnit.SECONDS.toNanos(60);
 
+    private final IntFunction<ByteBuffer> memory;
     private final int slabUnits;
     private final int unitBits;
     private int maxSlabs;
+    /** By the messages' own times, while the bound is lower than it should be. */
+    private long shortSinceNs;
+
     private final ByteBuffer[] slabs;
     private final int[] classOf;
     private final int[] used;
@@ -50,12 +58,20 @@ public final class MessageStore {
     private int idleSlabs;
     private int slabsMade;
     private long messages;
+    /** Units of blocks that messages have, and of ends of slabs in use that are too short for another block: what nothing can be put into. */
+    private long takenUnits;
 
     /**
      * @param maxBytes of all slabs
      * @param maxMessageBytes the largest body that will come, its context included
      */
     public MessageStore(long maxBytes, int maxMessageBytes) {
+        this(maxBytes, maxMessageBytes, ByteBuffer::allocateDirect);
+    }
+
+    /** @param memory gives a slab, or throws {@link OutOfMemoryError} */
+    MessageStore(long maxBytes, int maxMessageBytes, IntFunction<ByteBuffer> memory) {
+        this.memory = memory;
         int slabBytes = LEAST_SLAB;
         while (slabBytes < maxMessageBytes + HEADER + CONTEXT_LENGTH) {
             slabBytes <<= 1;
@@ -108,12 +124,15 @@ public final class MessageStore {
         int sizeClass = sizeClass(units);
         int slab = roomy[sizeClass];
         if (slab == NONE) {
-            slab = openSlab(sizeClass);
+            slab = openSlab(sizeClass, timestampNs);
+            if (slab == NONE) {
+                slab = roomyOfLargerClass(sizeClass);
+            }
             if (slab == NONE) {
                 return FULL;
             }
         }
-        int unit = cut(slab, sizeClass);
+        int unit = cut(slab, classOf[slab]);
         ByteBuffer bytes = slabs[slab];
         int base = unit * UNIT;
         bytes.putLong(base, timestampNs);
@@ -191,28 +210,37 @@ public final class MessageStore {
         return messages;
     }
 
+    /** That nothing can be put into at the moment. */
     public long bytesInUse() {
-        return (long) (slabsMade - idleSlabs) * slabUnits * UNIT;
+        return takenUnits * UNIT;
+    }
+
+    /** That there may be. */
+    public long maxBytes() {
+        return (long) maxSlabs * slabUnits * UNIT;
     }
 
     public long bytesReserved() {
         return (long) slabsMade * slabUnits * UNIT;
     }
 
-    /** Seven eighths are in use: time to hold publishers back, while what they have under way still fits. */
+    /**
+     * Seven eighths are in use: time to hold publishers back, while what they have under way still fits. Room in slabs that have other
+     * messages counts as room: else a few leftovers of a peak, one a slab, would hold back everybody.
+     */
     public boolean nearlyFull() {
-        return slabsMade - idleSlabs > maxSlabs - (maxSlabs + 7) / 8;
+        return takenUnits > (long) (maxSlabs - (maxSlabs + 7) / 8) * slabUnits;
     }
 
     private int base(int message) {
         return (message & slabUnits - 1) * UNIT;
     }
 
-    private int openSlab(int sizeClass) {
+    private int openSlab(int sizeClass, long nowNs) {
         int slab;
         if (idleSlabs > 0) {
             slab = idle[--idleSlabs];
-        } else if (slabsMade < maxSlabs && makeSlab()) {
+        } else if (mayMakeSlab(nowNs) && makeSlab(nowNs)) {
             slab = slabsMade++;
         } else {
             return NONE;
@@ -221,17 +249,41 @@ public final class MessageStore {
         used[slab] = 0;
         firstFree[slab] = NONE;
         uncut[slab] = 0;
+        takenUnits += restUnits(sizeClass);
         link(slab, sizeClass);
         return slab;
     }
 
-    private boolean makeSlab() {
+    private int roomyOfLargerClass(int sizeClass) {
+        for (int larger = sizeClass + 1; larger < roomy.length; larger++) {
+            if (roomy[larger] != NONE) {
+                return roomy[larger];
+            }
+        }
+        return NONE;
+    }
+
+    /** Of a slab's end that is too short for another block. */
+    private int restUnits(int sizeClass) {
+        return slabUnits % classUnits(sizeClass);
+    }
+
+    private boolean mayMakeSlab(long nowNs) {
+        if (maxSlabs < slabs.length && Math.abs(nowNs - shortSinceNs) >= RETRY_NS) {
+            maxSlabs = slabs.length;
+        }
+        return slabsMade < maxSlabs;
+    }
+
+    private boolean makeSlab(long nowNs) {
         try {
-            slabs[slabsMade] = ByteBuffer.allocateDirect(slabUnits * UNIT);
+            slabs[slabsMade] = memory.apply(slabUnits * UNIT);
             return true;
         } catch (OutOfMemoryError e) {
-            // The process was given less than the setting says: what there is, is the bound.
+            // The process has less than the setting says, for now: what there is, is the bound until it is tried again.
+            // That takes half a second if it is in vain, so it is not tried often.
             maxSlabs = slabsMade;
+            shortSinceNs = nowNs;
             return false;
         }
     }
@@ -245,6 +297,7 @@ public final class MessageStore {
             uncut[slab] = unit + classUnits(sizeClass);
         }
         used[slab]++;
+        takenUnits += classUnits(sizeClass);
         if (firstFree[slab] == NONE && uncut[slab] + classUnits(sizeClass) > slabUnits) {
             unlink(slab, sizeClass);
         }
@@ -259,7 +312,9 @@ public final class MessageStore {
         slabs[slab].putInt(unit * UNIT, firstFree[slab]);
         firstFree[slab] = unit;
         messages--;
+        takenUnits -= classUnits(sizeClass);
         if (--used[slab] == 0) {
+            takenUnits -= restUnits(sizeClass);
             if (!wasFull) {
                 unlink(slab, sizeClass);
             }

@@ -5,8 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class MessageStoreTest {
@@ -52,6 +57,37 @@ class MessageStoreTest {
     }
 
     @Test
+    void shouldTryAgainAfterAWhileWhenThereWasNoMemoryForASlab() {
+        AtomicInteger attempts = new AtomicInteger();
+        AtomicBoolean exhausted = new AtomicBoolean();
+        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 34, bytes -> {
+            attempts.incrementAndGet();
+            if (exhausted.get()) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            return ByteBuffer.allocate(bytes);
+        });
+        ByteBuffer large = ByteBuffer.allocate(MEGABYTE - 34);
+        long nowNs = TimeUnit.DAYS.toNanos(20_000);
+        assertThat(store.put(large, 0, large.capacity(), nowNs, 1, 0)).isNotEqualTo(MessageStore.FULL);
+        exhausted.set(true);
+        assertThat(store.put(large, 0, large.capacity(), nowNs, 2, 0)).isEqualTo(MessageStore.FULL);
+        assertThat(store.nearlyFull()).isTrue();
+        // An attempt may take half a second: not with every message.
+        assertThat(store.put(large, 0, large.capacity(), nowNs + 1, 3, 0)).isEqualTo(MessageStore.FULL);
+        assertThat(attempts).hasValue(2);
+        exhausted.set(false);
+
+        long laterNs = nowNs + TimeUnit.MINUTES.toNanos(1);
+        for (int id = 4; id < 7; id++) {
+            assertThat(store.put(large, 0, large.capacity(), laterNs, id, 0)).isNotEqualTo(MessageStore.FULL);
+        }
+        assertThat(store.put(large, 0, large.capacity(), laterNs, 7, 0))
+                .as("beyond what it was given")
+                .isEqualTo(MessageStore.FULL);
+    }
+
+    @Test
     void shouldWasteAtMostAQuarterOfABlock() {
         for (int units = 1; units <= 100_000; units++) {
             int given = MessageStore.classUnits(MessageStore.sizeClass(units));
@@ -87,6 +123,51 @@ class MessageStoreTest {
         assertThat(store.nearlyFull()).isFalse();
         assertThat(store.put(body, 0, 1000, 0, 0, 0)).isNotEqualTo(MessageStore.FULL);
         assertThat(store.bytesReserved()).isEqualTo(2 * MEGABYTE);
+    }
+
+    @Test
+    void shouldNotCallItselfFullWhenAPeakLeftOneMessageASlab() {
+        MessageStore store = new MessageStore(16L * MEGABYTE, 1000);
+        ByteBuffer body = ByteBuffer.allocate(1000);
+        List<Integer> peak = fill(store, body, 900);
+        assertThat(store.nearlyFull()).isTrue();
+        Map<ByteBuffer, Integer> leftovers = new IdentityHashMap<>();
+        for (int message : peak) {
+            if (leftovers.putIfAbsent(store.slab(message), message) != null) {
+                store.release(message);
+            }
+        }
+        assertThat(leftovers).hasSize(16);
+        assertThat(store.nearlyFull()).as("one of a thousand is left").isFalse();
+        assertThat(store.put(body, 0, 50, 0, 0, 0))
+                .as("a smaller one finds room in slabs of another class")
+                .isNotEqualTo(MessageStore.FULL);
+        assertThat(fill(store, body, 900).size()).isGreaterThan(peak.size() * 9 / 10);
+        assertThat(store.nearlyFull()).isTrue();
+    }
+
+    /** A block takes more than half of its slab, so no second one fits: what is left over of slabs is no room. */
+    @Test
+    void shouldCallItselfFullInTimeWhenBlocksFitBadly() {
+        MessageStore store = new MessageStore(16L * MEGABYTE, 600_000);
+        ByteBuffer body = ByteBuffer.allocate(600_000);
+        int before = 0;
+        while (!store.nearlyFull()) {
+            assertThat(store.put(body, 0, 600_000, 0, 0, 0)).isNotEqualTo(MessageStore.FULL);
+            before++;
+        }
+        assertThat(before).isEqualTo(15);
+        assertThat(store.put(body, 0, 600_000, 0, 0, 0)).isNotEqualTo(MessageStore.FULL);
+    }
+
+    private static List<Integer> fill(MessageStore store, ByteBuffer body, int length) {
+        List<Integer> stored = new ArrayList<>();
+        int message = store.put(body, 0, length, 0, 0, 0);
+        while (message != MessageStore.FULL) {
+            stored.add(message);
+            message = store.put(body, 0, length, 0, 0, 0);
+        }
+        return stored;
     }
 
     /** Against a list that remembers: no two messages share a byte, whatever the order of coming and going. */

@@ -16,6 +16,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One connection to a broker, from the dial to the end. Everything happens on the client's loop.
@@ -88,6 +89,7 @@ final class BrokerConnection {
     private ByteBuffer out = ByteBuffer.allocate(FIRST_BYTES);
     private boolean authRequired;
     private int maxReady = Integer.MAX_VALUE;
+    private long messageTimeoutNs;
     private final long dialledNs;
     private long heardNs;
 
@@ -105,6 +107,7 @@ final class BrokerConnection {
         this.endpoint = endpoint;
         this.publisher = publisher;
         this.messageTimeout = messageTimeout;
+        messageTimeoutNs = messageTimeout.toNanos();
         this.owner = owner;
         heartbeatNs = settings.heartbeat().toNanos();
         maxFrameBytes = settings.maxMessageBytes() + FRAME_ROOM;
@@ -137,6 +140,11 @@ final class BrokerConnection {
     /** The most that RDY may say, once it is open. */
     int maxReady() {
         return maxReady;
+    }
+
+    /** After which the broker takes an unfinished message back, once it is open; zero if nobody said. */
+    long messageTimeoutNs() {
+        return messageTimeoutNs;
     }
 
     void ready(long nowNs) {
@@ -299,6 +307,7 @@ final class BrokerConnection {
                     switch (field) {
                         case "tls_v1" -> offersTls = value == JsonToken.VALUE_TRUE;
                         case "auth_required" -> authRequired = value == JsonToken.VALUE_TRUE;
+                        case "msg_timeout" -> messageTimeoutNs = TimeUnit.MILLISECONDS.toNanos(json.getValueAsLong(0));
                         case "max_rdy_count" -> maxReady = Math.max(1, json.getValueAsInt(maxReady));
                         default -> json.skipChildren();
                     }

@@ -14,6 +14,11 @@ public final class Delivery {
     private final int attempts;
     private final long timestampNs;
     private final byte[] body;
+    /** Zero if the broker did not tell. */
+    private final long timeoutNs;
+    /** When it came or was touched last, so later than the broker counts from. Changed by the loop alone. */
+    private volatile long takenNs;
+
     private final AtomicBoolean decided = new AtomicBoolean();
     private final AtomicBoolean touching = new AtomicBoolean();
 
@@ -23,13 +28,17 @@ public final class Delivery {
             String id,
             int attempts,
             long timestampNs,
-            byte[] body) {
+            byte[] body,
+            long timeoutNs,
+            long nowNs) {
         this.consumer = consumer;
         this.connection = connection;
         this.id = id;
         this.attempts = attempts;
         this.timestampNs = timestampNs;
         this.body = body;
+        this.timeoutNs = timeoutNs;
+        takenNs = nowNs;
     }
 
     public String topic() {
@@ -88,15 +97,22 @@ public final class Delivery {
         return true;
     }
 
-    boolean decided() {
-        return decided.get();
-    }
-
     BrokerConnection connection() {
         return connection;
     }
 
-    void touched() {
+    void touched(long nowNs) {
+        takenNs = nowNs;
         touching.set(false);
+    }
+
+    /** Whether the broker has taken it back, by all that is known here. */
+    boolean takenBack(long nowNs) {
+        return timeoutNs > 0 && nowNs - takenNs > timeoutNs;
+    }
+
+    /** Whether it counts against the broker's credit for certain. Well before its time-out, because the broker's clock was ahead by the way. */
+    boolean counts(long nowNs) {
+        return timeoutNs == 0 || nowNs - takenNs <= timeoutNs / 2;
     }
 }

@@ -5,14 +5,17 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
@@ -20,7 +23,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Consumes a channel. It holds no more messages than its credit, so every queue behind it is bounded by that. A lost connection is opened
- * again, at the next broker; what was held on it goes to somebody else, or comes again.
+ * again, at the next broker; what was held on it goes to somebody else, or comes again. So does what was held for longer than the broker's
+ * time-out: as long as a handler is still at it, the broker gets that much less credit, and what only waited for a handler is left.
  *
  * <p>When a handler throws, the consumer takes nothing for a while, then one message; when that is handled, all of its credit counts again,
  * otherwise it waits twice as long.
@@ -106,24 +110,29 @@ public final class MessageConsumer implements AutoCloseable {
     }
 
     private void handle(Delivery delivery) {
-        if (!delivery.connection().open()) {
-            // Its connection was lost: it is somebody else's by now, or comes again.
+        if (!delivery.connection().open() || delivery.takenBack(System.nanoTime())) {
+            // Its connection was lost, or it waited too long here: it is somebody else's by now, or comes again.
             delivery.requeue(settings.requeueDelay());
             return;
         }
+        boolean handled = false;
         try {
             handler.handle(delivery);
-            if (settings.acknowledge()) {
-                delivery.finish();
-            }
+            handled = true;
         } catch (Exception e) {
             if (e instanceof InterruptedException) {
                 Thread.currentThread().interrupt();
             }
             LOG.debug("Handler of {} on {} failed", channel, topic, e);
-            failures.increment();
-            delivery.requeue(settings.requeueDelay());
-            loop.execute(() -> work.backOff(System.nanoTime()));
+        } finally {
+            // An Error goes on to the thread's end, but the message and its credit do not go with it.
+            if (!handled) {
+                failures.increment();
+                delivery.requeue(settings.requeueDelay());
+                loop.execute(() -> work.backOff(System.nanoTime()));
+            } else if (settings.acknowledge()) {
+                delivery.finish();
+            }
         }
     }
 
@@ -150,8 +159,11 @@ public final class MessageConsumer implements AutoCloseable {
     /** The consumer's part on the loop. */
     private final class Work implements ClientLoop.Worker, BrokerConnection.Owner {
         private final List<Dialer> dialers = new ArrayList<>();
-        /** With the messages that are held on each. */
-        private final Map<BrokerConnection, AtomicInteger> subscribed = new HashMap<>();
+        /** With the messages that are held on each, as the broker has it: longest first. */
+        private final Map<BrokerConnection, Set<Delivery>> subscribed = new HashMap<>();
+
+        /** Held here, and by the brokers' clocks not any more. */
+        private final Set<Delivery> takenBack = new HashSet<>();
 
         private int failedInARow;
         private long pausedUntilNs;
@@ -175,24 +187,29 @@ public final class MessageConsumer implements AutoCloseable {
             Command command = commands.poll();
             boolean any = command != null;
             while (command != null) {
-                carryOut(command);
+                carryOut(command, nowNs);
                 command = commands.poll();
             }
             return any;
         }
 
-        private void carryOut(Command command) {
-            BrokerConnection connection = command.delivery.connection();
+        private void carryOut(Command command, long nowNs) {
+            Delivery delivery = command.delivery;
+            BrokerConnection connection = delivery.connection();
             if (connection.open()) {
                 connection.command(command.line);
             }
+            Set<Delivery> held = subscribed.get(connection);
+            boolean counted = held != null && held.remove(delivery);
             if (command.success == null) {
-                command.delivery.touched();
+                delivery.touched(nowNs);
+                if (counted) {
+                    held.add(delivery);
+                }
                 return;
             }
-            AtomicInteger held = subscribed.get(connection);
-            if (held != null) {
-                held.decrementAndGet();
+            if (takenBack.remove(delivery)) {
+                tellReady();
             }
             (command.success ? finished : requeued).increment();
             if (inFlight.decrementAndGet() == 0 && closing) {
@@ -248,7 +265,7 @@ public final class MessageConsumer implements AutoCloseable {
         }
 
         private void tellReady(BrokerConnection connection, boolean first) {
-            int credit = settings.maxInFlight() / dialers.size();
+            int credit = Math.max(0, settings.maxInFlight() - takenBack.size()) / dialers.size();
             if (closing || backingOff) {
                 credit = probing && first && !closing ? 1 : 0;
             }
@@ -263,7 +280,7 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void answered(BrokerConnection connection, boolean ok, long nowNs) {
             // The other answer that comes is CLOSE_WAIT.
-            if (ok && subscribed.putIfAbsent(connection, new AtomicInteger()) == null) {
+            if (ok && subscribed.putIfAbsent(connection, new LinkedHashSet<>()) == null) {
                 connected = subscribed.size();
                 tellReady();
             }
@@ -282,21 +299,34 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void delivered(
                 BrokerConnection connection, long timestampNs, int attempts, String id, byte[] body, long nowNs) {
-            AtomicInteger held = subscribed.get(connection);
+            Set<Delivery> held = subscribed.get(connection);
             if (held == null
-                    || held.incrementAndGet() > settings.maxInFlight()
+                    || held.size() >= settings.maxInFlight() && counted(held, nowNs) >= settings.maxInFlight()
                     || inFlight.get() >= (long) MOST_CREDITS * settings.maxInFlight()) {
                 connection.close("more messages than there was credit or room for", nowNs);
                 return;
             }
             received.increment();
             inFlight.incrementAndGet();
-            Delivery delivery = new Delivery(MessageConsumer.this, connection, id, attempts, timestampNs, body);
+            Delivery delivery = new Delivery(
+                    MessageConsumer.this,
+                    connection,
+                    id,
+                    attempts,
+                    timestampNs,
+                    body,
+                    connection.messageTimeoutNs(),
+                    nowNs);
+            held.add(delivery);
             try {
                 handlers.execute(() -> handle(delivery));
             } catch (RejectedExecutionException e) {
                 delivery.requeue(settings.requeueDelay());
             }
+        }
+
+        private static long counted(Set<Delivery> held, long nowNs) {
+            return held.stream().filter(delivery -> delivery.counts(nowNs)).count();
         }
 
         @Override
@@ -318,6 +348,22 @@ public final class MessageConsumer implements AutoCloseable {
         @Override
         public void keepHouse(long nowNs) {
             // Time-outs of connections are the connections' own.
+            int before = takenBack.size();
+            for (Set<Delivery> held : subscribed.values()) {
+                Iterator<Delivery> longestFirst = held.iterator();
+                boolean more = true;
+                while (more && longestFirst.hasNext()) {
+                    Delivery delivery = longestFirst.next();
+                    more = delivery.takenBack(nowNs);
+                    if (more) {
+                        longestFirst.remove();
+                        takenBack.add(delivery);
+                    }
+                }
+            }
+            if (takenBack.size() > before) {
+                tellReady();
+            }
         }
 
         private void leave() {

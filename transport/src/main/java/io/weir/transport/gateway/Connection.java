@@ -41,7 +41,7 @@ final class Connection implements Publisher, Subscriber {
     private static final byte[] MAGIC = "  V2".getBytes(StandardCharsets.US_ASCII);
     private static final int FOR_ANSWERS = 1024;
     /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
-    private static final int BUSY_BYTES = 128 * 1024;
+    static final int BUSY_BYTES = 128 * 1024;
 
     /** After so many looks in a row that found a connection idle, about ten seconds, it gives large buffers back. */
     private static final int QUIET_LOOKS = 40;
@@ -79,6 +79,12 @@ final class Connection implements Publisher, Subscriber {
     private ByteBuffer in;
 
     private int inStart;
+    /**
+     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer was whole,
+     * however late its turn is. What waits with the kernel or in a layer counts from when it is read.
+     */
+    private long arrivedNs;
+
     private ByteBuffer out;
     private boolean buffersUsed;
     private int quietLooks;
@@ -162,14 +168,17 @@ final class Connection implements Publisher, Subscriber {
             loop.closeLater(this);
             return;
         }
+        if (count > 0) {
+            arrivedNs = nowNs;
+        }
         unanswered = 0;
         buffersUsed = true;
         switch (state) {
             case NEW, OPEN -> {
                 boolean full = !in.hasRemaining();
                 process(nowNs);
-                if (full && state == State.OPEN && ensureIn() && in.capacity() < BUSY_BYTES) {
-                    growIn(in.capacity() * 2);
+                if (full && state == State.OPEN && ensureIn() && in.capacity() < BUSY_BYTES && loop.hasPlenty()) {
+                    in = moved(in, in.capacity() * 2);
                 }
             }
             case UPGRADING -> upgrade(nowNs);
@@ -258,7 +267,7 @@ final class Connection implements Publisher, Subscriber {
             compactIn();
             if (wanted > in.capacity() && !in.hasRemaining()) {
                 // Twice as much at a time and only when it is full: a length that was only claimed costs nothing.
-                growIn(Math.min(wanted, in.capacity() * 2));
+                in = moved(in, Math.min(wanted, in.capacity() * 2));
             }
         }
         return room;
@@ -318,7 +327,7 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         PublishRequest request = loop.request()
-                .begin(this, open.add(verb, Math.max(1, decoder.messages())), in, nowNs)
+                .begin(this, open.add(verb, Math.max(1, decoder.messages())), in, arrivedNs)
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
                 .deferNs(deferNs)
                 .follows(forwardedTo);
@@ -763,7 +772,7 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         int pending = out.position();
-        if (pending > 0 && pending + bytes > BUSY_BYTES) {
+        if (pending > 0 && (pending + bytes > BUSY_BYTES || !loop.hasPlenty())) {
             return false;
         }
         out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
@@ -885,10 +894,12 @@ final class Connection implements Publisher, Subscriber {
 
     private void shrink() {
         if (in != null && in.position() == inStart) {
+            loop.giveBuffer(in);
             in = null;
             inStart = 0;
         }
         if (out != null && out.position() == 0) {
+            loop.giveBuffer(out);
             out = null;
         }
         skipped = skippedCount == 0 ? new long[0] : skipped;
@@ -912,12 +923,11 @@ final class Connection implements Publisher, Subscriber {
 
     /** Without memory for a buffer the connection ends. */
     private ByteBuffer taken() {
-        try {
-            return loop.takeBuffer();
-        } catch (OutOfMemoryError e) {
+        ByteBuffer buffer = loop.takeBuffer();
+        if (buffer == null) {
             loop.closeLater(this);
-            return null;
         }
+        return buffer;
     }
 
     /** Large ones stay until the connection is quiet: who needed one is likely to need it again. */
@@ -949,18 +959,11 @@ final class Connection implements Publisher, Subscriber {
         inStart = 0;
     }
 
-    /** After {@link #compactIn}. */
-    private void growIn(int capacity) {
-        in = moved(in, capacity);
-    }
-
-    /** Without memory for it the connection ends: what it wanted to send or get does not fit. */
+    /** Into a larger one; of what comes in, after {@link #compactIn}. Without memory for it the connection ends. */
     private ByteBuffer moved(ByteBuffer from, int capacity) {
-        ByteBuffer to;
-        try {
-            to = ByteBuffer.allocateDirect(capacity);
-        } catch (OutOfMemoryError e) {
-            loop.closeLater(this);
+        ByteBuffer to = loop.takeLargeBuffer(capacity);
+        if (to == null) {
+            fail("E_INVALID " + capacity + " bytes are needed, and this broker has no memory left for its clients");
             return from;
         }
         to.put(from.flip());

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.agrona.BufferUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -79,6 +80,9 @@ public final class GatewayLoop implements AutoCloseable {
 
     private long houseKeptNs;
     private long complainedNs;
+    /** Of all connections' buffers, with those that wait here for the next one. */
+    private long bufferBytes;
+
     private volatile boolean running = true;
 
     /** As the other, for a broker on its own that serves everybody. */
@@ -342,7 +346,13 @@ public final class GatewayLoop implements AutoCloseable {
             acceptKey.interestOps(SelectionKey.OP_ACCEPT);
         }
         for (int i = 0; i < connections.size(); i++) {
-            connections.get(i).keepHouse(nowNs);
+            Connection connection = connections.get(i);
+            try {
+                connection.keepHouse(nowNs);
+            } catch (RuntimeException e) {
+                complain("a connection failed and is closed", e);
+                closeLater(connection);
+            }
         }
     }
 
@@ -483,15 +493,53 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
+    /** Null if the clients' buffers together take all that they may. */
     ByteBuffer takeBuffer() {
         ByteBuffer pooled = buffers.pollFirst();
-        return pooled != null ? pooled : ByteBuffer.allocateDirect(settings.bufferBytes());
+        return pooled != null ? pooled : allocate(settings.bufferBytes(), settings.maxBufferBytes());
     }
 
+    /** One that is larger than usual, or null; the last quarter is for those who need a small one. */
+    ByteBuffer takeLargeBuffer(int bytes) {
+        return allocate(bytes, settings.maxBufferBytes() / 4 * 3);
+    }
+
+    /** Whether there are larger buffers for those too who could do with what they have. */
+    boolean hasPlenty() {
+        return bufferBytes < settings.maxBufferBytes() / 2;
+    }
+
+    /** The bound comes first: an allocation that fails stands the thread still for half a second. */
+    private ByteBuffer allocate(int bytes, long most) {
+        if (bufferBytes + bytes <= most) {
+            try {
+                ByteBuffer buffer = ByteBuffer.allocateDirect(bytes);
+                bufferBytes += bytes;
+                return buffer;
+            } catch (OutOfMemoryError e) {
+                complain("the process has less direct memory than the settings say (-XX:MaxDirectMemorySize)", null);
+                return null;
+            }
+        }
+        complain(
+                "clients' buffers take all of their " + settings.maxBufferBytes() + " bytes: who needs one is closed",
+                null);
+        return null;
+    }
+
+    /** Memory goes back at once: the garbage collector does not know how much of it hangs on a small object. */
     void giveBuffer(ByteBuffer buffer) {
         if (buffer.capacity() == settings.bufferBytes() && buffers.size() < POOLED_BUFFERS) {
             buffer.clear();
             buffers.addFirst(buffer);
+        } else {
+            bufferBytes -= buffer.capacity();
+            BufferUtil.free(buffer);
         }
+    }
+
+    /** Of all buffers that there are. On the loop's thread only, as {@link #clients}. */
+    public long bufferBytes() {
+        return bufferBytes;
     }
 }

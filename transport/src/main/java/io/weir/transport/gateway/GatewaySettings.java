@@ -10,6 +10,8 @@ import java.util.concurrent.TimeUnit;
  * @param maxBodyBytes of a whole batch, or of an IDENTIFY
  * @param maxReady the most messages a consumer may leave unacknowledged
  * @param bufferBytes of a connection's buffer each way; it grows for one larger message and shrinks again
+ * @param maxBufferBytes of all connections' buffers together. From the half on busy connections do not grow theirs, from three quarters
+ *     on there are none for larger messages, and who needs one is closed with an error; small ones there are to the last
  * @param heartbeatNs between heartbeats, unless the client says otherwise
  * @param maxHeartbeatNs the most a client may ask for
  * @param messageTimeoutNs unless the client says otherwise
@@ -24,6 +26,7 @@ public record GatewaySettings(
         int maxBodyBytes,
         int maxReady,
         int bufferBytes,
+        long maxBufferBytes,
         long heartbeatNs,
         long maxHeartbeatNs,
         long messageTimeoutNs,
@@ -49,6 +52,12 @@ public record GatewaySettings(
             throw new IllegalArgumentException(
                     "buffer of " + bufferBytes + " bytes is not between " + LEAST_BUFFER + " and " + (1 << 24));
         }
+        // Then the quarter between "no more for the busy" and "no more for the large" holds one of either.
+        int largest = Math.max(maxBodyBytes + MAX_LINE_BYTES, Connection.BUSY_BYTES);
+        if (maxBufferBytes < 4L * largest) {
+            throw new IllegalArgumentException("buffers of " + maxBufferBytes
+                    + " bytes for all connections are less than four times the largest one's " + largest);
+        }
     }
 
     /** nsqd's own defaults where it has them. */
@@ -59,6 +68,7 @@ public record GatewaySettings(
                 5 << 20,
                 2_500,
                 16 * 1024,
+                128L << 20,
                 TimeUnit.SECONDS.toNanos(30),
                 TimeUnit.SECONDS.toNanos(60),
                 TimeUnit.SECONDS.toNanos(60),
@@ -66,21 +76,5 @@ public record GatewaySettings(
                 TimeUnit.HOURS.toNanos(1),
                 TimeUnit.SECONDS.toNanos(60),
                 TimeUnit.SECONDS.toNanos(10));
-    }
-
-    GatewaySettings withHandshake(long newHandshakeNs) {
-        return new GatewaySettings(
-                maxConnections,
-                maxMessageBytes,
-                maxBodyBytes,
-                maxReady,
-                bufferBytes,
-                heartbeatNs,
-                maxHeartbeatNs,
-                messageTimeoutNs,
-                maxMessageTimeoutNs,
-                maxDelayNs,
-                stallNs,
-                newHandshakeNs);
     }
 }

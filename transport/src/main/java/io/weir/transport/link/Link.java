@@ -145,9 +145,9 @@ final class Link implements ControlledFragmentHandler {
         }
     }
 
-    void attach(Aeron client) {
+    void attach(Aeron client, long nowNs) {
         aeron = client;
-        retryAtNs = System.nanoTime();
+        retryAtNs = nowNs;
     }
 
     /** Lets go of every stream; what was connected is lost. After this the client may be closed. */

@@ -17,7 +17,7 @@ public interface LinkEvents {
     /**
      * One body as the peer offered it. The buffer is valid during the call only.
      *
-     * @param arrivalNs when the message reached the first broker, on this JVM's {@code System.nanoTime}; the time on the link counts
+     * @param arrivalNs when the message reached the first broker, on this broker's clock; the time on the link counts
      *     as none, because the clocks of two hosts do not compare.
      */
     void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs);

@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -77,11 +78,15 @@ public final class Links implements AutoCloseable {
     private long retryAtNs;
     private volatile long driverConnects;
 
-    private long attentiveUntilNs = System.nanoTime();
+    private long attentiveUntilNs;
 
+    private final LongSupplier clock;
     private UnsafeBuffer scratch;
 
-    private Links(PeerAddress self, LinkSettings settings, Runnable wakeUp) {
+    private Links(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
+        this.clock = clock;
+        this.attentiveUntilNs = clock.getAsLong();
+        this.retryAtNs = attentiveUntilNs;
         this.self = self;
         this.settings = settings;
         this.wakeUp = wakeUp;
@@ -101,8 +106,12 @@ public final class Links implements AutoCloseable {
      * @param wakeUp called by the link thread, so it must be quick and safe to call from there, like {@code Selector.wakeup}
      */
     public static Links start(PeerAddress self, LinkSettings settings, Runnable wakeUp) {
-        Links started = new Links(self, settings, wakeUp);
-        started.retryAtNs = System.nanoTime();
+        return start(self, settings, wakeUp, System::nanoTime);
+    }
+
+    /** @param clock the one that {@link #poll} and {@link #offer} are told by */
+    public static Links start(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
+        Links started = new Links(self, settings, wakeUp, clock);
         started.thread.start();
         return started;
     }
@@ -136,7 +145,7 @@ public final class Links implements AutoCloseable {
      * By the broker's thread: sends one body. False: not now, nothing was sent, and {@link #stats} counts why; {@code wakeUp} is called
      * when there is room again.
      *
-     * @param arrivalNs when the message reached the first broker, on this JVM's {@code System.nanoTime}
+     * @param arrivalNs when the message reached the first broker, on this broker's clock
      */
     public boolean offer(BrokerId peer, DirectBuffer body, int offset, int length, long arrivalNs, long nowNs) {
         Link link = linkFor(peer, length);
@@ -184,7 +193,7 @@ public final class Links implements AutoCloseable {
      * By the broker's thread: tells {@code events} frames and changes, about {@code limit} at most, and how many it told. If it {@link
      * #hasMore} then, nobody knocks for the rest.
      *
-     * @param nowNs on this JVM's {@code System.nanoTime}
+     * @param nowNs on this broker's clock
      */
     public int poll(LinkEvents events, int limit, long nowNs) {
         if (!turn.tryBegin()) {
@@ -266,9 +275,9 @@ public final class Links implements AutoCloseable {
 
     private void run() {
         try {
-            long tendAtNs = System.nanoTime();
+            long tendAtNs = clock.getAsLong();
             while (running) {
-                long nowNs = System.nanoTime();
+                long nowNs = clock.getAsLong();
                 if (doze.wasRung() || nowNs - tendAtNs >= 0) {
                     tendAtNs = nowNs + (tend(nowNs) ? TEND_SETTLED_NS : TEND_NS);
                 }
@@ -279,7 +288,7 @@ public final class Links implements AutoCloseable {
                 if (attentive || anyWaitsForRoom()) {
                     LockSupport.parkNanos(PARK_NS);
                 } else if (doze.doze(Math.max(1, TimeUnit.NANOSECONDS.toMillis(tendAtNs - nowNs)))) {
-                    attentiveUntilNs = System.nanoTime() + ATTENTIVE_NS;
+                    attentiveUntilNs = clock.getAsLong() + ATTENTIVE_NS;
                 }
             }
         } finally {
@@ -395,7 +404,7 @@ public final class Links implements AutoCloseable {
             } else if (link == null) {
                 link = new Link(self, address, settings, this);
                 if (aeron != null) {
-                    link.attach(aeron);
+                    link.attach(aeron, clock.getAsLong());
                 }
                 links.put(address.id(), link);
             } else {
@@ -449,7 +458,7 @@ public final class Links implements AutoCloseable {
         LOG.info("media driver on {} connected", self.aeronDirectory());
         turn.await();
         for (Link link : links.values()) {
-            link.attach(aeron);
+            link.attach(aeron, clock.getAsLong());
         }
         turn.pass();
     }

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -139,6 +140,78 @@ class MessageConsumerTest {
 
             await("it is counted", () -> consumer.stats().tooLate() == 1);
             assertThat(consumer.stats().connectionsLost()).isZero();
+        }
+    }
+
+    @Test
+    void shouldRequeueAndGoOnWhenTheHandlerThrowsAnError() throws IOException {
+        AtomicInteger calls = new AtomicInteger();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders",
+                        "audit",
+                        DEFAULTS.withMaxInFlight(1).withBackoff(Duration.ofMillis(7), SOON, SOON),
+                        delivery -> {
+                            if (calls.incrementAndGet() == 1) {
+                                throw new StackOverflowError("on purpose");
+                            }
+                        })) {
+            await("the credit", () -> broker.lines().contains("RDY 1"));
+            broker.deliver(ONE, 1, "bad");
+            await("it is given back", () -> broker.lines().contains("REQ " + ONE + " 7"));
+            await("nothing is held", () -> consumer.stats().inFlight() == 0);
+            broker.deliver(TWO, 1, "good");
+
+            await("the next", () -> broker.lines().contains("FIN " + TWO));
+            assertThat(consumer.stats().handlerFailures()).isEqualTo(1);
+            assertThat(consumer.stats().connectionsLost()).isZero();
+        }
+    }
+
+    @Test
+    void shouldNotHoldItAgainstTheBrokerThatItTookMessagesBack() throws Exception {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(2), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 2"));
+            broker.deliver(ONE, 1, "one");
+            broker.deliver(TWO, 1, "two");
+            await("less credit, as both are still held here", () -> broker.lines()
+                    .contains("RDY 0"));
+            // They were on their way when the broker heard of it.
+            broker.deliver(ONE, 2, "one");
+            broker.deliver(TWO, 2, "two");
+            await("all four", () -> held.size() == 4);
+            assertThat(consumer.stats().connectionsLost()).isZero();
+
+            held.forEach(Delivery::finish);
+            await(
+                    "all of the credit again",
+                    () -> broker.lines().lastIndexOf("RDY 2") > broker.lines().lastIndexOf("RDY 0"));
+        }
+    }
+
+    @Test
+    void shouldNotHandleWhatIsSomebodyElsesByThen() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        List<String> handled = new CopyOnWriteArrayList<>();
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+                WeirClient client = WeirClient.create(clientOf(broker).withHandlerThreads(1));
+                MessageConsumer consumer = client.consume("orders", "audit", DEFAULTS.withMaxInFlight(2), delivery -> {
+                    handled.add(delivery.id());
+                    go.await();
+                })) {
+            await("the credit", () -> broker.lines().contains("RDY 2"));
+            broker.deliver(ONE, 1, "one");
+            broker.deliver(TWO, 1, "waits behind it");
+            await("both are overdue", () -> broker.lines().contains("RDY 0"));
+            go.countDown();
+
+            await("it is given up", () -> consumer.stats().inFlight() == 0);
+            assertThat(handled).containsExactly(ONE);
         }
     }
 

@@ -41,6 +41,7 @@ final class ScriptedBroker implements AutoCloseable {
     private volatile Function<List<String>, String> answers = bodies -> OK;
     private volatile SSLContext tls;
     private volatile boolean authRequired;
+    private volatile int messageTimeoutMs = 60_000;
     private volatile Client last;
 
     ScriptedBroker() throws IOException {
@@ -76,6 +77,11 @@ final class ScriptedBroker implements AutoCloseable {
 
     ScriptedBroker asksForASecret() {
         authRequired = true;
+        return this;
+    }
+
+    ScriptedBroker timingOutAfter(int ms) {
+        messageTimeoutMs = ms;
         return this;
     }
 
@@ -216,7 +222,8 @@ final class ScriptedBroker implements AutoCloseable {
             identities.add(text(in.readInt()));
             frame(
                     0,
-                    ("{\"max_rdy_count\":2500,\"tls_v1\":" + (tls != null) + ",\"auth_required\":" + authRequired + "}")
+                    ("{\"max_rdy_count\":2500,\"msg_timeout\":" + messageTimeoutMs + ",\"tls_v1\":" + (tls != null)
+                                    + ",\"auth_required\":" + authRequired + "}")
                             .getBytes(StandardCharsets.UTF_8));
             if (tls != null) {
                 SSLSocket secured = (SSLSocket) tls.getSocketFactory().createSocket(socket, null, true);

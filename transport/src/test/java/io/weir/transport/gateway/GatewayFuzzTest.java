@@ -42,8 +42,7 @@ class GatewayFuzzTest {
                         (layer.equals("snappy") ? client.snappyOut() : client.deflateOut()).send(session);
                     }
                 } catch (SocketException closed) {
-                    // The broker was first.
-                    assertThat(closed).as(what).isNotNull();
+                    // The broker was first, as it may be; that it serves others is what counts.
                 }
                 assertThat(other.send(Client.command("PUB alive", "x")).answer())
                         .as(what)
@@ -67,7 +66,7 @@ class GatewayFuzzTest {
         }
     }
 
-    private static void await(String what, BooleanSupplier condition) {
+    static void await(String what, BooleanSupplier condition) {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime() - untilNs)

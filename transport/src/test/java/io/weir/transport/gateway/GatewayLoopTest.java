@@ -4,12 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -83,6 +90,134 @@ class GatewayLoopTest {
         }
         try (GatewayLoop next = new GatewayLoop(address, GatewaySettings.defaults(), System::nanoTime)) {
             assertThat(next.address()).isEqualTo(address);
+        }
+    }
+
+    /** Keeps the first publication open until it is told, and notes when each came. */
+    private static final class Slow implements MessagePort {
+        private final List<Long> arrivalsNs = new CopyOnWriteArrayList<>();
+        private final AtomicBoolean released = new AtomicBoolean();
+        private Publisher publisher;
+        private long ticket;
+
+        @Override
+        public boolean publish(PublishRequest request, long nowNs) {
+            arrivalsNs.add(request.arrivalNs());
+            publisher = request.publisher();
+            ticket = request.ticket();
+            return true;
+        }
+
+        @Override
+        public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long nowNs) {
+            return null;
+        }
+
+        @Override
+        public int doWork(long nowNs) {
+            if (publisher != null && released.getAndSet(false)) {
+                publisher.accepted(ticket);
+            }
+            return 0;
+        }
+
+        @Override
+        public long nextDeadlineNs() {
+            return NO_DEADLINE;
+        }
+    }
+
+    @Test
+    void shouldStampACommandThatWasHeldBackWithTheTimeAtWhichItsBytesCame() throws Exception {
+        AtomicLong clock = new AtomicLong(1_000);
+        Slow broker = new Slow();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), clock::get)) {
+            loop.start(broker);
+            try (Socket client = connect(loop)) {
+                client.getOutputStream().write(ascii("PUB t\n\0\0\0\1aPUB t\n\0\0\0\1bPUB t\n\0\0\0\1"));
+                GatewayFuzzTest.await("the first is there", () -> broker.arrivalsNs.size() == 1);
+                clock.set(2_000);
+                broker.released.set(true);
+                loop.wakeUp();
+                GatewayFuzzTest.await("the second had its turn", () -> broker.arrivalsNs.size() == 2);
+                broker.released.set(true);
+                loop.wakeUp();
+                assertThat(client.getInputStream().readNBytes(20)).hasSize(20);
+                clock.set(3_000);
+                client.getOutputStream().write('c');
+                GatewayFuzzTest.await("the third is whole", () -> broker.arrivalsNs.size() == 3);
+            }
+        }
+        assertThat(broker.arrivalsNs).containsExactly(1_000L, 1_000L, 3_000L);
+    }
+
+    /** Breaks it as nothing from outside should be able to. */
+    private static void damage(GatewayLoop loop, int index) throws ReflectiveOperationException {
+        Field connections = GatewayLoop.class.getDeclaredField("connections");
+        connections.setAccessible(true);
+        Field identity = Connection.class.getDeclaredField("identity");
+        identity.setAccessible(true);
+        identity.set(((List<?>) connections.get(loop)).get(index), null);
+    }
+
+    @Test
+    void shouldLookAfterTheOthersWhenHousekeepingFailsForOne() throws Exception {
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(port);
+            try (Client broken = Client.greeted(loop);
+                    Client other = Client.greeted(loop)) {
+                assertThat(broken.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                other.identify("{\"heartbeat_interval\":1000}");
+                CompletableFuture<Void> damaged = new CompletableFuture<>();
+                port.work.add(() -> {
+                    try {
+                        damage(loop, 0);
+                        damaged.complete(null);
+                    } catch (ReflectiveOperationException e) {
+                        damaged.completeExceptionally(e);
+                    }
+                });
+                loop.wakeUp();
+                damaged.get(20, TimeUnit.SECONDS);
+
+                assertThat(other.answer()).isEqualTo("_heartbeat_");
+                assertThat(broken.ended()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void shouldHoldNoMemoryForIdleClientsAndGoOnAskingWhetherTheyAreThere() throws Exception {
+        int many = 2_000;
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        List<Client> clients = new ArrayList<>();
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(port);
+            try (Client busy = Client.greeted(loop)) {
+                for (int i = 0; i < many; i++) {
+                    clients.add(Client.greeted(loop));
+                    clients.get(i).identify("{\"heartbeat_interval\":1000}");
+                }
+                for (Client client : clients) {
+                    assertThat(client.answer()).isEqualTo("_heartbeat_");
+                }
+                assertThat(busy.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                CompletableFuture<long[]> answer = new CompletableFuture<>();
+                port.work.add(() -> answer.complete(new long[] {loop.clients().size(), loop.bufferBytes()}));
+                loop.wakeUp();
+                long[] seen = answer.get(20, TimeUnit.SECONDS);
+                assertThat(seen[0]).isEqualTo(many + 1);
+                // Some for those who talk at this moment; one each would be 2,000.
+                assertThat(seen[1] / GatewaySettings.defaults().bufferBytes()).isLessThan(20);
+            } finally {
+                for (Client client : clients) {
+                    client.close();
+                }
+            }
         }
     }
 

@@ -223,9 +223,21 @@ class NegotiationTest {
     @Test
     void shouldCloseClientsThatNeverFinishWhatTheyBegan() throws Exception {
         GatewaySettings usual = GatewaySettings.defaults();
-        start(
-                terms(false, Optional.empty(), AccessRights.OPEN),
-                usual.withHandshake(TimeUnit.MILLISECONDS.toNanos(300)));
+        GatewaySettings impatient = new GatewaySettings(
+                usual.maxConnections(),
+                usual.maxMessageBytes(),
+                usual.maxBodyBytes(),
+                usual.maxReady(),
+                usual.bufferBytes(),
+                usual.maxBufferBytes(),
+                usual.heartbeatNs(),
+                usual.maxHeartbeatNs(),
+                usual.messageTimeoutNs(),
+                usual.maxMessageTimeoutNs(),
+                usual.maxDelayNs(),
+                usual.stallNs(),
+                TimeUnit.MILLISECONDS.toNanos(300));
+        start(terms(false, Optional.empty(), AccessRights.OPEN), impatient);
         try (Client mute = Client.silent(loop);
                 Client half = Client.silent(loop).send("  V");
                 Client noTls = Client.greeted(loop);

@@ -25,12 +25,12 @@ public final class MovingBound {
         floor();
     }
 
-    /** Counts one admission; answers by how many micro-tokens it was too much, or 0. */
+    /** Counts one admission; answers by how many micro-tokens, rounded up, it was too much, or 0. */
     public long admitted(long costMicros, long nowNs) {
         drain(nowNs);
         valueMicros += costMicros;
         worstMicros = Math.max(worstMicros, valueMicros);
-        return below > 0 ? Math.max(0, valueMicros - 1) : Math.max(0, valueMicros);
+        return Math.max(0, valueMicros);
     }
 
     long rateMicros() {
@@ -51,9 +51,20 @@ public final class MovingBound {
             throw new IllegalArgumentException("time ran back by " + -elapsed + " ns");
         }
         lastNs = nowNs;
+        if (rateMicros <= 0) {
+            return;
+        }
         long seconds = elapsed / NANOS;
-        long billionths = Math.multiplyExact(rateMicros, elapsed % NANOS) + below;
-        valueMicros -= Math.multiplyExact(rateMicros, seconds) + billionths / NANOS;
+        // The bucket is full long before a product of a long pause could overflow.
+        if (seconds > (valueMicros + burstMicros) / rateMicros + 1) {
+            valueMicros = -burstMicros;
+            below = 0;
+            return;
+        }
+        // The rate in whole micro-tokens a nanosecond and a rest, each of whose products fits.
+        long rest = rateMicros % NANOS;
+        long billionths = rest * (elapsed % NANOS) + below;
+        valueMicros -= rateMicros / NANOS * elapsed + rest * seconds + billionths / NANOS;
         below = billionths % NANOS;
         floor();
     }

@@ -4,9 +4,10 @@ package io.weir.limiter.supply.algorithm;
  * The holder's side of its lease. A renewal counts from the clock read <i>before</i> it was sent, so however long the store
  * took, the holder stops before a watcher may fence it ({@link Watch}). Told the time of the holder's own clock.
  *
- * <p>One writer; the gates of all topics read it, hence volatile.
+ * <p>One writer; the gates of all topics read it, hence volatile. Not final for the sake of those who check that a gate without it
+ * is noticed.
  */
-public final class Lease {
+public class Lease {
     private final long lengthNs;
     /** Shut until the first renewal is known to have succeeded. */
     private volatile boolean shut = true;

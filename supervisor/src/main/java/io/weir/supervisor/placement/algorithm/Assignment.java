@@ -93,9 +93,8 @@ public final class Assignment {
         double part = part(broker);
         return part == 0
                 ? Share.NONE
-                : new Share(
-                        Math.max(1, (long) (limit.rateMicros() * part)),
-                        Math.max(Limit.MICROS, (long) (limit.burstMicros() * part)));
+                : new Share(Math.max(1, (long) (limit.rateMicros() * part)), Math.max(Limit.MICROS, (long)
+                        (limit.burstMicros() * part)));
     }
 
     /** How many of a broker's publishers send at one instant, on average over its messages: those of a correlation group. */

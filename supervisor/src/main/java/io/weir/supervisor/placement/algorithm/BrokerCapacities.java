@@ -19,13 +19,13 @@ public final class BrokerCapacities {
 
     public BrokerCapacities(List<BrokerId> brokers, double[] mcap, double[] allocated) {
         if (brokers.size() != mcap.length || mcap.length != allocated.length) {
-            throw new IllegalArgumentException(brokers.size() + " brokers, but " + mcap.length + " capacities and "
-                    + allocated.length + " loads");
+            throw new IllegalArgumentException(
+                    brokers.size() + " brokers, but " + mcap.length + " capacities and " + allocated.length + " loads");
         }
         for (int i = 0; i < mcap.length; i++) {
             if (!(mcap[i] >= 0 && Double.isFinite(mcap[i]) && allocated[i] >= 0 && Double.isFinite(allocated[i]))) {
-                throw new IllegalArgumentException("broker " + brokers.get(i) + ": capacity " + mcap[i]
-                        + " and load " + allocated[i] + " msg/s must be numbers of at least 0; calibrate it again");
+                throw new IllegalArgumentException("broker " + brokers.get(i) + ": capacity " + mcap[i] + " and load "
+                        + allocated[i] + " msg/s must be numbers of at least 0; calibrate it again");
             }
         }
         this.brokers = List.copyOf(brokers);

@@ -70,5 +70,4 @@ public final class BrokerModel {
     private double cost(double meanNs) {
         return service.steady() || meanNs == 0 ? meanNs : meanNs * random.nextExponential();
     }
-
 }

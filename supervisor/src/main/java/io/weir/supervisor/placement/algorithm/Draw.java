@@ -33,8 +33,7 @@ final class Draw {
      * @param parts each target's part of the pool; they add up to 1
      * @return the target of {@code pool[i]}, in the order that {@code pool} has afterwards
      */
-    static int[] divide(
-            TopicMembers members, int[] pool, double[] parts, boolean mindsGroups, RandomGenerator random) {
+    static int[] divide(TopicMembers members, int[] pool, double[] parts, boolean mindsGroups, RandomGenerator random) {
         Draw draw = new Draw(members, parts);
         int[] targets = new int[pool.length];
         if (!mindsGroups) {

@@ -48,6 +48,7 @@ public final class LoadDistribution {
     /** A broker that was promised to hold twice of what it held has a wrong capacity. */
     private static final double CONTRADICTED = 0.5;
 
+    /** How far the run is. */
     public enum State {
         MEASURING,
         /** Every publisher is placed, every broker meets the objective. */
@@ -93,6 +94,9 @@ public final class LoadDistribution {
 
     private final boolean[] contradicted;
     private Assignment assignment;
+    /** The homes when the searches that are going on began: what open brokers have beyond them is only lent to them. */
+    private int[] settled;
+
     private Assignment best;
     private double bestWorst = Double.POSITIVE_INFINITY;
     private State state = State.MEASURING;
@@ -162,6 +166,7 @@ public final class LoadDistribution {
         tooLarge = countTooLarge(members, brokers);
         if (members.size() == 0) {
             state = State.FITTED;
+            reasons.add(new Reason(0, Rule.NO_PUBLISHERS, Reason.NO_BROKER, 0, 0));
         } else if (assignment.brokersUsed() == 0) {
             keepBest();
         }
@@ -245,6 +250,7 @@ public final class LoadDistribution {
         searches[broker] = null;
         best = null;
         bestWorst = Double.POSITIVE_INFINITY;
+        settled = assignment.homes();
         if (assignment.publishers(broker) > 0) {
             state = State.MEASURING;
             int[] homes = assignment.homes().clone();
@@ -258,6 +264,9 @@ public final class LoadDistribution {
 
     private void endRound(long nowNs) {
         rememberIfBest();
+        if (!searching()) {
+            settled = assignment.homes();
+        }
         boolean violated = false;
         boolean unsettled = false;
         for (int broker = 0; broker < roles.length; broker++) {
@@ -365,6 +374,7 @@ public final class LoadDistribution {
     /** The homes for the next round: searching and full brokers have their numbers, and the excess goes to open ones. */
     private int[] resize() {
         int[] homes = assignment.homes().clone();
+        takeBackWhatWasLent(homes);
         for (int broker = 0; broker < roles.length; broker++) {
             if (roles[broker] == Role.SEARCHING) {
                 int next = next(broker);
@@ -377,6 +387,20 @@ public final class LoadDistribution {
         return place(homes, round);
     }
 
+    /** The excess is placed as a whole: what each round adds to it would otherwise go to yet another broker. */
+    private void takeBackWhatWasLent(int[] homes) {
+        boolean changes = false;
+        for (int broker = 0; broker < roles.length; broker++) {
+            changes |= roles[broker] == Role.SEARCHING
+                    || roles[broker] == Role.FULL && searches[broker].fits != assignment.publishers(broker);
+        }
+        for (int m = 0; changes && m < homes.length; m++) {
+            if (homes[m] != Assignment.UNPLACED && roles[homes[m]] == Role.OPEN && settled[m] != homes[m]) {
+                homes[m] = Assignment.UNPLACED;
+            }
+        }
+    }
+
     private int next(int broker) {
         Search search = searches[broker];
         boolean slight = settings.early()
@@ -387,7 +411,7 @@ public final class LoadDistribution {
         return Math.max(search.fits + 1, Math.min(search.violates - 1, next));
     }
 
-    /** Sheds, or takes back from whoever has the excess: those who are nowhere first, then those of open brokers. */
+    /** Sheds into the excess, or takes back from it. */
     private void resize(int[] homes, int broker, int size) {
         int[] own = with(homes, broker);
         if (own.length > size) {
@@ -401,10 +425,9 @@ public final class LoadDistribution {
                 homes[own[i]] = kept[i] == 0 ? broker : Assignment.UNPLACED;
             }
         } else if (own.length < size) {
-            int[] others = excess(homes);
+            int[] others = with(homes, Assignment.UNPLACED);
             double part = Math.min(1, (size - own.length) / (double) Math.max(1, others.length));
-            int[] taken =
-                    Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
+            int[] taken = Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
             for (int i = 0; i < others.length; i++) {
                 if (taken[i] == 0) {
                     homes[others[i]] = broker;
@@ -422,17 +445,6 @@ public final class LoadDistribution {
             }
         }
         return Arrays.copyOf(own, count);
-    }
-
-    private int[] excess(int[] homes) {
-        int[] others = new int[members.size()];
-        int count = 0;
-        for (int m = 0; m < homes.length; m++) {
-            if (homes[m] == Assignment.UNPLACED || roles[homes[m]] == Role.OPEN) {
-                others[count++] = m;
-            }
-        }
-        return Arrays.copyOf(others, count);
     }
 
     private static void release(int[] homes, int broker) {
@@ -459,7 +471,8 @@ public final class LoadDistribution {
                 open += room[broker] > 0 ? 1 : 0;
             }
         }
-        if (forecast == null || !policy.concentrates()) {
+        // While a broker searches, the excess changes every round: forecasting where it is lent to would be wasted.
+        if (forecast == null || !policy.concentrates() || searching()) {
             int[] placed = homes.clone();
             planner.place(members, placed, room, load, 0, atRound, reasons);
             return placed;
@@ -472,7 +485,8 @@ public final class LoadDistribution {
         for (int k = 0; k <= open; k++) {
             int[] placed = homes.clone();
             List<Reason> why = new ArrayList<>();
-            int used = planner.place(members, placed, room, load, k, atRound, why).k();
+            int used =
+                    planner.place(members, placed, room, load, k, atRound, why).k();
             byRate = k == 0 ? used : byRate;
             double worst = worst(new Assignment(members, placed, roles.length, 0));
             if (worst < nearestWorst) {
@@ -521,8 +535,7 @@ public final class LoadDistribution {
         for (int broker = 0; broker < roles.length; broker++) {
             boolean measured = assignment.publishers(broker) > 0 && roles[broker] != Role.FULL;
             tests[broker] = measured
-                    ? new SequentialTest(
-                            topic.slo(), settings.early(), assignment.together(broker) * topic.batch())
+                    ? new SequentialTest(topic.slo(), settings.early(), assignment.together(broker) * topic.batch())
                     : null;
         }
     }
@@ -531,12 +544,16 @@ public final class LoadDistribution {
         if (assignment.unplaced() <= tooLarge) {
             return false;
         }
+        return !searching();
+    }
+
+    private boolean searching() {
         for (Role role : roles) {
             if (role == Role.SEARCHING) {
-                return false;
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     private void rememberIfBest() {
@@ -561,16 +578,20 @@ public final class LoadDistribution {
         int[] homes;
         if (best != null) {
             homes = best.homes();
-            reasons.add(new Reason(round, Rule.BEST_KEPT, Reason.NO_BROKER, bestWorst, topic.slo().tolerated()));
+            reasons.add(new Reason(
+                    round,
+                    Rule.BEST_KEPT,
+                    Reason.NO_BROKER,
+                    bestWorst,
+                    topic.slo().tolerated()));
         } else {
             homes = assignment.homes().clone();
             double[] room = new double[roles.length];
             double[] load = new double[roles.length];
             for (int broker = 0; broker < roles.length; broker++) {
                 load[broker] = brokers.allocated(broker) + assignment.rate(broker);
-                room[broker] = roles[broker] == Role.GONE
-                        ? 0
-                        : Math.max(0, brokers.rcap(broker) - assignment.rate(broker));
+                room[broker] =
+                        roles[broker] == Role.GONE ? 0 : Math.max(0, brokers.rcap(broker) - assignment.rate(broker));
             }
             planner.place(members, homes, room, load, 0, round, reasons);
         }

@@ -64,13 +64,7 @@ public final class Planner {
      * @param leastK how many brokers to use at least
      */
     Quotas place(
-            TopicMembers members,
-            int[] homes,
-            double[] room,
-            double[] load,
-            int leastK,
-            int round,
-            List<Reason> why) {
+            TopicMembers members, int[] homes, double[] room, double[] load, int leastK, int round, List<Reason> why) {
         int[] pool = pool(members, homes, room, round, why);
         if (pool.length == 0) {
             if (members.size() == 0) {
@@ -137,13 +131,7 @@ public final class Planner {
 
     /** Publishers are whole and quotas are not: takes from a broker what exceeds its room, to whoever has room for it, or to nobody. */
     private void repair(
-            TopicMembers members,
-            int[] homes,
-            int[] pool,
-            double[] given,
-            double[] room,
-            int round,
-            List<Reason> why) {
+            TopicMembers members, int[] homes, int[] pool, double[] given, double[] room, int round, List<Reason> why) {
         boolean over = false;
         for (int broker = 0; broker < room.length; broker++) {
             over |= given[broker] > room[broker];

@@ -24,7 +24,8 @@ public record Quotas(int k, double[] perBroker) {
      * @param leastK use at least so many brokers, if so many have room
      * @param why is told what was decided
      */
-    static Quotas of(Policy policy, double rate, double[] room, double[] load, int leastK, int round, List<Reason> why) {
+    static Quotas of(
+            Policy policy, double rate, double[] room, double[] load, int leastK, int round, List<Reason> why) {
         int[] byRoom = byRoom(room);
         int withRoom = byRoom.length;
         double total = 0;
@@ -36,11 +37,7 @@ public record Quotas(int k, double[] perBroker) {
             why.add(new Reason(round, Rule.NO_ROOM, Reason.NO_BROKER, total, rate));
         } else {
             why.add(new Reason(
-                    round,
-                    policy.concentrates() ? Rule.FEWEST_BROKERS : Rule.ALL_BROKERS,
-                    Reason.NO_BROKER,
-                    k,
-                    rate));
+                    round, policy.concentrates() ? Rule.FEWEST_BROKERS : Rule.ALL_BROKERS, Reason.NO_BROKER, k, rate));
         }
         double placed = Math.min(rate, total);
         double[] quotas = new double[room.length];
@@ -57,7 +54,8 @@ public record Quotas(int k, double[] perBroker) {
         int count = 0;
         for (int i = 0; i < room.length; i++) {
             if (room[i] > 0) {
-                // As floats, whose order is that of their bits; the index breaks ties, so that the order is always the same.
+                // As floats, whose order is that of their bits; the index breaks ties, so that the order is always the
+                // same.
                 keys[count++] = (long) Integer.MAX_VALUE - Float.floatToIntBits((float) room[i]) << 32 | i;
             }
         }

@@ -8,6 +8,7 @@ public sealed interface Registration {
     /** It is not, and nothing has changed. */
     record Refused(Cause cause, String text) implements Registration {}
 
+    /** Why it was refused. */
     enum Cause {
         UNKNOWN_TOPIC,
         CONTRADICTORY_GROUP,

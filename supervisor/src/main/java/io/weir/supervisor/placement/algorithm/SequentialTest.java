@@ -9,7 +9,8 @@ import java.util.Arrays;
  *
  * <p>Messages are not independent: those of a burst are slow together, and so are those behind them. So the log likelihood ratio is divided
  * by how much more the windows' counts vary than independent messages would, by the lag between neighbouring windows too, and never by less
- * than the messages that come at one instant. Where waits come in clusters that are rarer than the windows it saw, it can still err; the tests
+ * than the messages that come at one instant, nor than makes a window worth {@value #WINDOW_WORTH} of them. Where waits come in clusters that are rarer than
+ * the windows it saw, it can still err; the tests
  * and {@code weir lab placement-latency} say how often.
  */
 public final class SequentialTest {
@@ -18,6 +19,12 @@ public final class SequentialTest {
 
     /** Fewer windows say nothing about how they vary. */
     static final int LEAST_WINDOWS = 4;
+
+    /**
+     * A window never counts for more independent messages than this. Otherwise a second without a slow message would acquit a broker that has one bad
+     * moment in ten seconds; so it takes nine windows at least.
+     */
+    static final double WINDOW_WORTH = 30;
 
     private static final double LAG_LIMIT = 0.8;
 
@@ -106,10 +113,11 @@ public final class SequentialTest {
     /** How many times more the windows' counts vary than those of independent messages would. */
     double dispersion() {
         double part = part();
-        if (tooSlow == 0 || tooSlow == messages) {
-            return clusterMessages;
-        }
         double mean = messages / (double) windows;
+        double least = Math.max(clusterMessages, mean / WINDOW_WORTH);
+        if (tooSlow == 0 || tooSlow == messages) {
+            return least;
+        }
         double squares = 0;
         double products = 0;
         double before = 0;
@@ -121,6 +129,6 @@ public final class SequentialTest {
         }
         double lag = squares == 0 ? 0 : Math.max(0, Math.min(LAG_LIMIT, products / squares));
         double variance = squares / (windows - 1) * (1 + lag) / (1 - lag);
-        return Math.max(clusterMessages, variance / (mean * part * (1 - part)));
+        return Math.max(least, variance / (mean * part * (1 - part)));
     }
 }

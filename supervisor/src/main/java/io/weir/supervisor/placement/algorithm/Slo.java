@@ -14,7 +14,8 @@ public record Slo(long latencyNs, double quantile) {
             throw new IllegalArgumentException("a latency objective of " + latencyNs + " ns is not above 0");
         }
         if (!(quantile > 0 && quantile < 1)) {
-            throw new IllegalArgumentException("quantile " + quantile + " is not between 0 and 1 (0.99 for the 99th percentile)");
+            throw new IllegalArgumentException(
+                    "quantile " + quantile + " is not between 0 and 1 (0.99 for the 99th percentile)");
         }
     }
 

@@ -60,7 +60,8 @@ public final class TopicMembers {
             groupOf[at] = group;
         }
         starts[group + 1] = count;
-        return new TopicMembers(sorted, sortedRates, groupOf, Arrays.copyOf(starts, group + 2), count > 0 && order[0] < 0);
+        return new TopicMembers(
+                sorted, sortedRates, groupOf, Arrays.copyOf(starts, group + 2), count > 0 && order[0] < 0);
     }
 
     /** Equal publishers 0…count−1 in groups of {@code groupSize} neighbours; the last group may be smaller. */

@@ -55,8 +55,9 @@ class ForecastTest {
             TopicMembers members = TopicMembers.even(some[0], 10, 1);
             Topic topic = topic(members.rate(), 31, 1);
             Assignment assignment = on(some[1], members);
-            double formula =
-                    new BucketForecast(topic, SERVICE, 10).predict(assignment, 0, 0).tooSlow();
+            double formula = new BucketForecast(topic, SERVICE, 10)
+                    .predict(assignment, 0, 0)
+                    .tooSlow();
             double simulated = new TraceForecast(topic, trace(some[0], 1, 1), SERVICE, 10, 1)
                     .predict(assignment, 0, 0)
                     .tooSlow();

@@ -17,8 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Against brokers that follow a rule instead of a simulation: broker b meets the objective with up to {@code holds[b]} publishers. */
 class LoadDistributionTest {
     private static final long SECOND = 1_000_000_000L;
-    private static final Topic TOPIC =
-            new Topic(new TopicName("orders"), Limit.of(100_000, 1_000), Slo.p99(1_000_000));
+    private static final Topic TOPIC = new Topic(new TopicName("orders"), Limit.of(100_000, 1_000), Slo.p99(1_000_000));
     private static final int MOST_WINDOWS = 20_000;
 
     private long nowNs = 5 * SECOND;
@@ -74,7 +73,8 @@ class LoadDistributionTest {
         for (int b = 0; b < assignment.brokers(); b++) {
             placed += assignment.publishers(b);
         }
-        assertThat(placed + assignment.unplaced()).isEqualTo(assignment.members().size());
+        assertThat(placed + assignment.unplaced())
+                .isEqualTo(assignment.members().size());
     }
 
     private static List<Rule> rules(LoadDistribution distribution) {
@@ -99,7 +99,9 @@ class LoadDistributionTest {
         run(distribution, 330, 330, 2_000, 330, 330, 330);
         assertThat(distribution.state()).isEqualTo(State.FITTED);
         for (int b = 0; b < 2; b++) {
-            assertThat(distribution.assignment().publishers(b)).as("broker %d", b).isBetween(264, 330);
+            assertThat(distribution.assignment().publishers(b))
+                    .as("broker %d", b)
+                    .isBetween(264, 330);
         }
         assertThat(distribution.assignment().publishers(2)).isBetween(340, 480);
         assertThat(distribution.assignment().brokersUsed()).isEqualTo(3);
@@ -107,11 +109,9 @@ class LoadDistributionTest {
 
     @Test
     void shouldSearchInParallelWhenSeveralBrokersBreakTheObjective() {
-        LoadDistribution alone =
-                distribution(TopicMembers.even(500, 10, 1), capacities(4, 5_001), Policy.SRTM, null);
+        LoadDistribution alone = distribution(TopicMembers.even(500, 10, 1), capacities(4, 5_001), Policy.SRTM, null);
         run(alone, 100, 2_000, 2_000, 2_000);
-        LoadDistribution many =
-                distribution(TopicMembers.even(1_500, 10, 1), capacities(6, 5_001), Policy.SRTM, null);
+        LoadDistribution many = distribution(TopicMembers.even(1_500, 10, 1), capacities(6, 5_001), Policy.SRTM, null);
         run(many, 100, 100, 100, 2_000, 2_000, 2_000);
         assertThat(many.state()).isEqualTo(State.FITTED);
         assertThat(many.round()).isLessThanOrEqualTo(alone.round() + 1);
@@ -124,7 +124,9 @@ class LoadDistributionTest {
         run(distribution, 200, 200, 200);
         assertThat(distribution.state()).isEqualTo(State.KEPT_BEST);
         assertThat(rules(distribution)).contains(Rule.OUT_OF_BROKERS, Rule.BEST_KEPT);
-        assertThat(distribution.assignment().unplaced()).as("everybody is served all the same").isZero();
+        assertThat(distribution.assignment().unplaced())
+                .as("everybody is served all the same")
+                .isZero();
         Reason out = distribution.reasons().stream()
                 .filter(reason -> reason.rule() == Rule.OUT_OF_BROKERS)
                 .findFirst()
@@ -209,14 +211,22 @@ class LoadDistributionTest {
                 distribution.onMeasurement(
                         b,
                         new Measurement(
-                                distribution.assignment().revision(), nowNs - SECOND / 2, nowNs, 10_000, 10_000, slow, slow),
+                                distribution.assignment().revision(),
+                                nowNs - SECOND / 2,
+                                nowNs,
+                                10_000,
+                                10_000,
+                                slow,
+                                slow),
                         nowNs);
             }
         }
         assertThat(distribution.state()).isEqualTo(State.KEPT_BEST);
         assertThat(rules(distribution)).contains(Rule.SHEDDING_WORSENS);
         assertThat(distribution.round()).isLessThan(8);
-        assertThat(distribution.assignment().brokersUsed()).as("one broker was least bad").isEqualTo(1);
+        assertThat(distribution.assignment().brokersUsed())
+                .as("one broker was least bad")
+                .isEqualTo(1);
     }
 
     @Test
@@ -227,7 +237,9 @@ class LoadDistributionTest {
         for (int i = 0; i < 60; i++) {
             long stale = first.revision() - 1;
             distribution.onMeasurement(
-                    0, new Measurement(stale, nowNs + 3 * SECOND, nowNs + 4 * SECOND, 10_000, 10_000, 9_000, 9_000), nowNs);
+                    0,
+                    new Measurement(stale, nowNs + 3 * SECOND, nowNs + 4 * SECOND, 10_000, 10_000, 9_000, 9_000),
+                    nowNs);
             distribution.onMeasurement(
                     0, new Measurement(first.revision(), nowNs, nowNs + SECOND, 10_000, 10_000, 9_000, 9_000), nowNs);
         }

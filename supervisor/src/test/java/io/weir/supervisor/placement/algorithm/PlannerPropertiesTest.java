@@ -76,7 +76,9 @@ class PlannerPropertiesTest {
                         .map(assignment::publishers)
                         .sum();
                 String what = "seed " + seed + ", " + policy;
-                assertThat(placed + assignment.unplaced()).as(what).isEqualTo(some.members().size());
+                assertThat(placed + assignment.unplaced())
+                        .as(what)
+                        .isEqualTo(some.members().size());
                 assertThat(plan.reasons().stream().anyMatch(reason -> reason.rule() == Rule.UNPLACED))
                         .as(what)
                         .isEqualTo(assignment.unplaced() > 0);
@@ -106,7 +108,9 @@ class PlannerPropertiesTest {
                     withoutOne += rcaps[rcaps.length - 1 - i];
                 }
                 if (k > 0) {
-                    assertThat(withoutOne).as("seed %d, %s, k = %d", seed, policy, k).isLessThan(some.members().rate());
+                    assertThat(withoutOne)
+                            .as("seed %d, %s, k = %d", seed, policy, k)
+                            .isLessThan(some.members().rate());
                 }
             }
         }
@@ -184,7 +188,9 @@ class PlannerPropertiesTest {
             for (Policy policy : Policy.values()) {
                 Planner.Plan one = random(seed, false).plan(policy);
                 Planner.Plan other = random(seed, false).plan(policy);
-                assertThat(one.assignment().homes()).as("seed %d, %s", seed, policy).isEqualTo(other.assignment().homes());
+                assertThat(one.assignment().homes())
+                        .as("seed %d, %s", seed, policy)
+                        .isEqualTo(other.assignment().homes());
                 assertThat(one.reasons()).isEqualTo(other.reasons());
             }
         }
@@ -203,7 +209,9 @@ class PlannerPropertiesTest {
                     .as("seed %d", seed)
                     .isLessThanOrEqualTo(before.assignment().unplacedRate());
             if (before.assignment().unplaced() == 0) {
-                assertThat(after.quotas().k()).as("seed %d", seed).isLessThanOrEqualTo(before.quotas().k());
+                assertThat(after.quotas().k())
+                        .as("seed %d", seed)
+                        .isLessThanOrEqualTo(before.quotas().k());
             }
         }
     }

@@ -61,8 +61,8 @@ class PublisherTableTest {
     void shouldRefuseWhenTheRateIsImpossible() {
         for (double rate : new double[] {-1, Double.NaN, Double.POSITIVE_INFINITY, 2e9}) {
             assertThat(table.register(ORDERS, 1, rate, null))
-                    .isInstanceOfSatisfying(
-                            Refused.class, refused -> assertThat(refused.cause()).isEqualTo(Cause.IMPOSSIBLE_RATE));
+                    .isInstanceOfSatisfying(Refused.class, refused -> assertThat(refused.cause())
+                            .isEqualTo(Cause.IMPOSSIBLE_RATE));
         }
     }
 

@@ -62,7 +62,7 @@ class SequentialTestTest {
 
     @Test
     void shouldTakeLongerWhenClustersAreLarger() {
-        assertThat(tried(0.005, 250, 250, Verdict.FITS).windows())
+        assertThat(tried(0.005, 1_000, 1_000, Verdict.FITS).windows())
                 .isGreaterThan(3 * tried(0.005, 1, 1, Verdict.FITS).windows());
     }
 

@@ -1,0 +1,2 @@
+/** {@code weir demo}: the one-minute tour. */
+package io.weir.cluster.demo;

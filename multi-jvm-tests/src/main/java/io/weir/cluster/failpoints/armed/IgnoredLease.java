@@ -1,0 +1,15 @@
+package io.weir.cluster.failpoints.armed;
+
+import io.weir.limiter.supply.algorithm.Lease;
+
+/** A lease that never runs out. What is left of it is still told truly, below zero when it is over. */
+final class IgnoredLease extends Lease {
+    IgnoredLease(long lengthNs) {
+        super(lengthNs);
+    }
+
+    @Override
+    public boolean usable(long nowNs) {
+        return !closed();
+    }
+}
