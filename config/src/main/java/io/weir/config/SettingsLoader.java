@@ -309,7 +309,8 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
 
     private static PlacementSettings placement(Config config) {
         return new PlacementSettings(
-                oneOf(config, "weir.placement.enabled", "on", "off", "true", "false").matches("on|true"),
+                oneOf(config, "weir.placement.enabled", "on", "off", "true", "false")
+                        .matches("on|true"),
                 oneOf(config, "weir.placement.policy", "lb", "conc", "max-min", "srtm"),
                 duration(config, "weir.placement.objective", Duration.ofNanos(100_000), Duration.ofMinutes(1)),
                 whole(config, "weir.placement.capacity", 1, 100_000_000),

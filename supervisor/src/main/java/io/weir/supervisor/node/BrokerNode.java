@@ -105,8 +105,8 @@ final class BrokerNode {
                     topics.desk(desk);
                     startApi(context, topics);
                     topics.placement()
-                            .ifPresent(placement ->
-                                    placement.start(context, incarnation, topics, with.storeExecutor()));
+                            .ifPresent(
+                                    placement -> placement.start(context, incarnation, topics, with.storeExecutor()));
                     return Behaviors.empty();
                 })
                 .unsafeCast();

@@ -1,9 +1,13 @@
 package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
+import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.AskPattern;
 import akka.cluster.typed.ClusterSingleton;
 import akka.cluster.typed.SingletonActor;
+import akka.http.javadsl.model.StatusCodes;
+import akka.japi.function.Function;
 import io.weir.config.WeirSettings;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
@@ -16,8 +20,10 @@ import io.weir.supervisor.placement.PlacementDesk;
 import io.weir.supervisor.store.DecisionTable;
 import io.weir.topics.PlacementTable;
 import io.weir.topics.TopicDefinition;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +37,7 @@ final class BrokerPlacement implements AutoCloseable {
     private final PlacementTable table;
     private final DecisionTable decisions;
     private final PlacementCounters counters = new PlacementCounters();
+    private volatile ActorSystem<?> system;
     private volatile ActorRef<Placement.Command> singleton;
 
     private BrokerPlacement(WeirSettings settings) {
@@ -42,11 +49,10 @@ final class BrokerPlacement implements AutoCloseable {
 
     static Optional<BrokerPlacement> of(WeirSettings settings, boolean linked) {
         if (settings.placement().enabled() && !linked) {
-            LOG.warn("weir.placement.enabled changes nothing without weir.aeron.directory: messages can't flow between brokers");
+            LOG.warn(
+                    "weir.placement.enabled changes nothing without weir.aeron.directory: messages can't flow between brokers");
         }
-        return settings.placement().enabled() && linked
-                ? Optional.of(new BrokerPlacement(settings))
-                : Optional.empty();
+        return settings.placement().enabled() && linked ? Optional.of(new BrokerPlacement(settings)) : Optional.empty();
     }
 
     PlacementTable table() {
@@ -61,14 +67,19 @@ final class BrokerPlacement implements AutoCloseable {
         return counters;
     }
 
-    /** The singleton, wherever it is; empty before the first life of the actor system. */
-    Optional<ActorRef<Placement.Command>> singleton() {
-        return Optional.ofNullable(singleton);
+    /** Asks the singleton, wherever it is. */
+    <T> CompletionStage<T> ask(Function<ActorRef<T>, Placement.Command> question, Duration timeout) {
+        ActorRef<Placement.Command> there = singleton;
+        if (there == null) {
+            throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", here + " is not in a cluster just now");
+        }
+        return AskPattern.ask(there, question, timeout, system.scheduler());
     }
 
     /** In every life of the actor system. */
     void start(ActorContext<?> context, long incarnation, BrokerTopics topics, Executor storeThreads) {
         Random random = new Random();
+        system = context.getSystem();
         singleton = ClusterSingleton.get(context.getSystem())
                 .init(SingletonActor.of(
                         Placement.create(new Placement.Equipment(

@@ -55,8 +55,7 @@ public record Decision(
      * @param predictedP99Ns by the forecast; 0 where no broker was calibrated
      * @param ids the publishers' numbers, eight bytes each
      */
-    public record Part(
-            BrokerId broker, double rate, double quota, int groups, long predictedP99Ns, byte[] ids) {
+    public record Part(BrokerId broker, double rate, double quota, int groups, long predictedP99Ns, byte[] ids) {
         /** How many publishers. */
         public int publishers() {
             return ids.length / Long.BYTES;

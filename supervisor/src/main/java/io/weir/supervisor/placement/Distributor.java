@@ -71,6 +71,10 @@ final class Distributor {
 
     private static final int KEPT_REASONS = 200;
     private static final int MOST_UNKNOWN = 1_000;
+    /** Planning for more would hold everything else up for seconds. */
+    private static final int MOST_PLANNED = 200_000;
+    /** Of a plan for all topics, the largest are told. */
+    private static final int MOST_TOLD = 200;
 
     /**
      * What it goes by.
@@ -149,11 +153,7 @@ final class Distributor {
     private record Overrated(double holds, long measuredAtMs) {}
 
     /** @param limits of the topics that there are */
-    Distributor(
-            Settings settings,
-            Function<TopicName, Optional<Limit>> limits,
-            RandomGenerator random,
-            long nowNs) {
+    Distributor(Settings settings, Function<TopicName, Optional<Limit>> limits, RandomGenerator random, long nowNs) {
         this.settings = settings;
         this.limits = limits;
         this.random = random;
@@ -264,6 +264,10 @@ final class Distributor {
     }
 
     private void take(BrokerId id, Broker broker, Report.OfTopic of, long windowNs, long nowNs) {
+        if (of.topic().ephemeral()) {
+            // It goes with its last consumer: no sense in measuring for it.
+            return;
+        }
         Place place = place(of.topic(), nowNs);
         if (place == null) {
             if (unknown.size() < MOST_UNKNOWN) {
@@ -401,8 +405,7 @@ final class Distributor {
 
     private Optional<Topic> topic(TopicName name) {
         return limits.apply(name)
-                .map(limit -> new Topic(
-                        name, limit, Slo.p99(objectives.getOrDefault(name, settings.objectiveNs))));
+                .map(limit -> new Topic(name, limit, Slo.p99(objectives.getOrDefault(name, settings.objectiveNs))));
     }
 
     /** Brokers that reported topics which were not known and now are: they are to tell everything anew. */
@@ -537,7 +540,8 @@ final class Distributor {
         // The largest are the hardest to fit.
         Map<Place, TopicMembers> members = new HashMap<>();
         order.forEach(place -> members.put(place, table.members(place.name)));
-        order.sort(Comparator.comparingDouble((Place place) -> -members.get(place).rate()));
+        order.sort(
+                Comparator.comparingDouble((Place place) -> -members.get(place).rate()));
         int begun = 0;
         for (Place place : order) {
             String why = due.get(place);
@@ -857,7 +861,8 @@ final class Distributor {
                     append(place, part.ids(), come)));
         }
         List<String> reasons = new ArrayList<>(last.reasons());
-        reasons.add(place.newcomers.size() - nowhere.size() + " publishers that came later have seats at the topic's brokers"
+        reasons.add(place.newcomers.size() - nowhere.size()
+                + " publishers that came later have seats at the topic's brokers"
                 + (nowhere.isEmpty() ? "" : "; " + nowhere.size() + " have none, for want of room"));
         return Optional.of(new Decision(
                 place.name,
@@ -913,6 +918,169 @@ final class Distributor {
 
     // What it can be asked
 
+    PlacementView view(String after, int most, long nowNs) {
+        List<Place> later = places().stream()
+                .filter(place -> place.name.value().compareTo(after) > 0)
+                .toList();
+        List<PlacementView.OfTopic> topics = later.stream()
+                .limit(most)
+                .map(place -> view(place, false, nowNs))
+                .toList();
+        BrokerCapacities capacities = capacities(brokers(), null);
+        List<PlacementView.OfBroker> seen = new ArrayList<>();
+        for (int i = 0; i < capacities.size(); i++) {
+            BrokerId broker = capacities.broker(i);
+            seen.add(new PlacementView.OfBroker(
+                    broker.value(),
+                    capacities.mcap(i),
+                    capacities.allocated(i),
+                    capacities.rcap(i),
+                    calibrated.containsKey(broker),
+                    overrated.containsKey(broker)));
+        }
+        return new PlacementView(
+                settings.policy.label(),
+                settings.me,
+                table.size(),
+                seen,
+                topics,
+                later.size() > most ? topics.get(most - 1).topic() : null);
+    }
+
+    Optional<PlacementView.OfTopic> explain(TopicName topic, long nowNs) {
+        return find(topic).map(place -> view(place, true, nowNs));
+    }
+
+    private PlacementView.OfTopic view(Place place, boolean why, long nowNs) {
+        Decision stored = place.stored;
+        List<PlacementView.OfPart> parts = new ArrayList<>();
+        if (stored != null) {
+            for (Part part : stored.parts()) {
+                Place.Seen seen = place.seen.get(part.broker());
+                boolean measured = seen != null && seen.recent(nowNs);
+                parts.add(new PlacementView.OfPart(
+                        part.broker().value(),
+                        part.publishers(),
+                        part.rate(),
+                        part.quota(),
+                        part.groups(),
+                        part.predictedP99Ns() == 0 ? null : part.predictedP99Ns() / 1e6,
+                        measured ? seen.p99Ns() / 1e6 : null,
+                        measured ? seen.rate(nowNs) : 0));
+            }
+        }
+        return new PlacementView.OfTopic(
+                place.name.value(),
+                stored == null ? "UNPLACED" : stored.state().name(),
+                stored == null ? settings.policy.label() : stored.policy(),
+                place.revision(),
+                stored == null ? "" : stored.decidedBy(),
+                stored == null ? "" : stored.trigger(),
+                stored == null ? 0 : stored.rounds(),
+                place.topic.slo().latencyNs() / 1e6,
+                stored == null ? 0 : stored.homes().size(),
+                stored == null ? 0 : placedRate(stored),
+                stored == null ? 0 : stored.unplaced().length / Long.BYTES,
+                stored == null ? 0 : stored.unplacedRate(),
+                place.newcomers.size(),
+                parts,
+                List.copyOf(place.refusals),
+                why && stored != null ? stored.reasons() : List.of());
+    }
+
+    /** Plans by rates and rooms; nothing is applied. Publishers of all topics are planned anew, the largest topics first. */
+    WhatIf.Plan plan(WhatIf what) {
+        Optional<TopicName> only = Optional.ofNullable(what.topic()).map(TopicName::of);
+        if (only.isPresent() && find(only.get()).isEmpty()) {
+            return refused("topic " + what.topic() + " has no publishers, or there is no such topic");
+        }
+        if (only.isEmpty() && table.size() > MOST_PLANNED) {
+            return refused(table.size() + " publishers are too many to plan for at once: name a topic");
+        }
+        List<BrokerId> then = new ArrayList<>(brokers.keySet());
+        then.removeIf(broker -> what.without().contains(broker.value()));
+        for (int i = 1; i <= what.more(); i++) {
+            then.add(new BrokerId("new-" + i));
+        }
+        if (then.isEmpty()) {
+            return refused("no broker would be left");
+        }
+        Policy policy = what.policy() == null ? settings.policy : Policy.of(what.policy());
+        double[] mcap = new double[then.size()];
+        double[] taken = new double[then.size()];
+        for (int i = 0; i < mcap.length; i++) {
+            // Twice the load is half the capacity.
+            mcap[i] = (what.capacity() == null ? mcap(then.get(i)) : what.capacity()) / what.load();
+            if (only.isPresent()) {
+                double own = places.get(only.get()).allocation.getOrDefault(then.get(i), 0.0);
+                taken[i] = Math.max(0, allocated.getOrDefault(then.get(i), 0.0) - own);
+            }
+        }
+        return plan(only, policy, new BrokerCapacities(then, mcap, taken), what.load());
+    }
+
+    private WhatIf.Plan plan(Optional<TopicName> only, Policy policy, BrokerCapacities capacities, double load) {
+        Planner planner = new Planner(policy, random);
+        List<Place> order = only.map(topic -> List.of(places.get(topic))).orElseGet(this::places);
+        Map<Place, TopicMembers> members = new HashMap<>();
+        PublisherTable.ByTopic byTopic = table.byTopic();
+        for (int i = 0; i < byTopic.topics(); i++) {
+            Place place = places.get(byTopic.topic(i).name());
+            if (place != null) {
+                members.put(place, byTopic.members(i));
+            }
+        }
+        List<Place> largestFirst = order.stream()
+                .filter(place ->
+                        members.containsKey(place) && members.get(place).size() > 0)
+                .sorted(Comparator.comparingDouble(
+                        (Place place) -> -members.get(place).rate()))
+                .toList();
+        List<WhatIf.OfTopic> topics = new ArrayList<>();
+        int unplaced = 0;
+        double unplacedRate = 0;
+        for (Place place : largestFirst) {
+            Planner.Plan plan = planner.plan(members.get(place), capacities);
+            Assignment assignment = plan.assignment();
+            List<WhatIf.Part> parts = new ArrayList<>();
+            for (int broker = 0; broker < capacities.size(); broker++) {
+                capacities.allocate(broker, assignment.rate(broker));
+                if (assignment.publishers(broker) > 0) {
+                    parts.add(new WhatIf.Part(
+                            capacities.broker(broker).value(),
+                            assignment.publishers(broker),
+                            assignment.rate(broker) * load));
+                }
+            }
+            unplaced += assignment.unplaced();
+            unplacedRate += assignment.unplacedRate() * load;
+            topics.add(new WhatIf.OfTopic(
+                    place.name.value(),
+                    assignment.members().size(),
+                    assignment.members().rate() * load,
+                    place.stored == null ? 0 : place.stored.parts().size(),
+                    assignment.brokersUsed(),
+                    assignment.unplaced(),
+                    assignment.unplacedRate() * load,
+                    parts,
+                    only.isPresent() ? sentences(plan.reasons(), candidates(capacities)) : List.of()));
+        }
+        List<WhatIf.OfTopic> told = topics.subList(0, Math.min(topics.size(), MOST_TOLD));
+        return new WhatIf.Plan(null, policy.label(), capacities.size(), unplaced, unplacedRate, List.copyOf(told));
+    }
+
+    private static List<BrokerId> candidates(BrokerCapacities capacities) {
+        List<BrokerId> all = new ArrayList<>();
+        for (int i = 0; i < capacities.size(); i++) {
+            all.add(capacities.broker(i));
+        }
+        return all;
+    }
+
+    private static WhatIf.Plan refused(String problem) {
+        return new WhatIf.Plan(problem, "", 0, 0, 0, List.of());
+    }
+
     int publishers() {
         return table.size();
     }
@@ -947,10 +1115,6 @@ final class Distributor {
 
     double allocated(BrokerId broker) {
         return allocated.getOrDefault(broker, 0.0);
-    }
-
-    BrokerCapacities capacities() {
-        return capacities(brokers(), null);
     }
 
     long moves() {

@@ -41,6 +41,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private static final Duration WORK_EVERY = Duration.ofMillis(500);
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
     private static final int STORED_AT_ONCE = 50;
+    /** Topics in one answer, which must fit one frame between brokers. */
+    private static final int MOST_SHOWN = 100;
 
     /** What it understands. */
     public sealed interface Command {}
@@ -48,11 +50,24 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     /** A broker's report. */
     public record Reported(Report report, ActorRef<PlacementDesk.Command> from) implements Command, CrossesNodes {}
 
+    /** How it all is; topics by name after {@code after}. */
+    public record Show(String after, int most, ActorRef<PlacementView> replyTo) implements Command, CrossesNodes {}
+
+    /** How one topic is, and why. */
+    public record Explain(TopicName topic, ActorRef<Explained> replyTo) implements Command, CrossesNodes {}
+
+    /** Empty if the topic has no publishers, or is not known. */
+    public record Explained(Optional<PlacementView.OfTopic> topic) implements CrossesNodes {}
+
+    /** A question that changes nothing. */
+    public record Plan(WhatIf what, ActorRef<WhatIf.Plan> replyTo) implements Command, CrossesNodes {}
+
     private record WorkDue() implements Command {}
 
     private record LookDue() implements Command {}
 
-    private record Looked(Decisions.Changes changes, List<Decisions.Capacity> capacities, Map<TopicName, Long> objectives)
+    private record Looked(
+            Decisions.Changes changes, List<Decisions.Capacity> capacities, Map<TopicName, Long> objectives)
             implements Command {}
 
     private record LookFailed(String why) implements Command {}
@@ -115,6 +130,9 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
                 .onMessage(Reported.class, this::onReported)
+                .onMessage(Show.class, this::onShow)
+                .onMessage(Explain.class, this::onExplain)
+                .onMessage(Plan.class, this::onPlan)
                 .onMessage(WorkDue.class, due -> onWorkDue())
                 .onMessage(Stored.class, this::onStored)
                 .onMessage(LookDue.class, due -> onLookDue())
@@ -133,10 +151,24 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             case TAKEN -> desks.put(report.broker(), reported.from);
             case GAP -> reported.from.tell(new PlacementDesk.SendAll());
             case ABSURD ->
-                getContext()
-                        .getLog()
-                        .warn("a report of {} is left aside: {}", report.broker(), report.problem());
+                getContext().getLog().warn("a report of {} is left aside: {}", report.broker(), report.problem());
         }
+        return this;
+    }
+
+    private Behavior<Command> onShow(Show show) {
+        int most = Math.max(1, Math.min(show.most, MOST_SHOWN));
+        show.replyTo.tell(distributor.view(show.after, most, with.clock.getAsLong()));
+        return this;
+    }
+
+    private Behavior<Command> onExplain(Explain explain) {
+        explain.replyTo.tell(new Explained(distributor.explain(explain.topic, with.clock.getAsLong())));
+        return this;
+    }
+
+    private Behavior<Command> onPlan(Plan plan) {
+        plan.replyTo.tell(distributor.plan(plan.what));
         return this;
     }
 

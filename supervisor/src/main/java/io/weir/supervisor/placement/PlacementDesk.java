@@ -61,8 +61,7 @@ public final class PlacementDesk extends AbstractBehavior<PlacementDesk.Command>
 
     private record LookDue() implements Command {}
 
-    private record Taken(List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays)
-            implements Command {}
+    private record Taken(List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays) implements Command {}
 
     private record NotTaken(String why) implements Command {}
 

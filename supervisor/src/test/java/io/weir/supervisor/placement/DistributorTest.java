@@ -81,7 +81,9 @@ class DistributorTest {
         assertThat(decision.reasons()).anyMatch(reason -> reason.contains("add brokers"));
         int before = cluster.store.written.size();
         cluster.pass(60, distributor);
-        assertThat(cluster.store.written).as("the unplaced are not placed again and again").hasSize(before);
+        assertThat(cluster.store.written)
+                .as("the unplaced are not placed again and again")
+                .hasSize(before);
     }
 
     @Test
@@ -107,10 +109,12 @@ class DistributorTest {
         cluster.brokers.remove(victim);
         cluster.publishers.values().removeIf(each -> each.at().equals(victim));
         cluster.until(
-                () -> cluster.is("orders", State.FITTED) && cluster.stored("orders").revision() > revision,
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").revision() > revision,
                 120,
                 distributor);
-        assertThat(cluster.stored("orders").parts()).noneMatch(part -> part.broker().equals(victim));
+        assertThat(cluster.stored("orders").parts())
+                .noneMatch(part -> part.broker().equals(victim));
         assertThat(cluster.stored("orders").homes().keySet()).containsAll(cluster.publishers.keySet());
         assertThat(cluster.stored("orders").trigger()).isEqualTo("BROKER_GONE");
     }
@@ -124,9 +128,8 @@ class DistributorTest {
         BrokerId victim = cluster.stored("orders").parts().get(0).broker();
         cluster.brokers.remove(victim);
         cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
-        assertThat(cluster.stored("orders").parts())
-                .as("seed %d", seed)
-                .noneMatch(part -> part.broker().equals(victim));
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).noneMatch(part -> part.broker()
+                .equals(victim));
     }
 
     @Test
@@ -187,8 +190,8 @@ class DistributorTest {
         cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
         int written = cluster.store.written.size();
         Map<Long, BrokerId> homes = cluster.stored("orders").homes();
-        cluster.publishers.replaceAll((id, each) ->
-                new PlacedCluster.Publisher(each.topic(), id, each.rate(), each.group(), homes.get(id)));
+        cluster.publishers.replaceAll(
+                (id, each) -> new PlacedCluster.Publisher(each.topic(), id, each.rate(), each.group(), homes.get(id)));
         cluster.pass(30, distributor);
         Map<Long, PlacedCluster.Publisher> all = Map.copyOf(cluster.publishers);
         cluster.publishers.clear();
@@ -233,8 +236,7 @@ class DistributorTest {
         Distributor distributor = cluster.distributor("one");
         cluster.tick(distributor);
         PlacedCluster.Publisher first = cluster.publishers.get(1L);
-        cluster.publishers.put(
-                1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
+        cluster.publishers.put(1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
         cluster.tick(distributor);
         Place place = distributor.find(ORDERS).orElseThrow();
         assertThat(place.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
@@ -303,8 +305,7 @@ class DistributorTest {
         cluster.reportOf(cluster.brokers.get(0), distributor);
         assertThat(distributor.report(cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs))
                 .isEqualTo(Heard.GAP);
-        assertThat(distributor.report(
-                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of()), cluster.nowNs))
+        assertThat(distributor.report(new Report(new BrokerId("new"), 1, 5, 1_000, List.of()), cluster.nowNs))
                 .isEqualTo(Heard.GAP);
     }
 
@@ -334,7 +335,8 @@ class DistributorTest {
         Distributor second = cluster.distributor("second");
         cluster.pass(120, second);
         assertThat(cluster.store.written).hasSize(written);
-        assertThat(second.allocated(cluster.stored("orders").parts().get(0).broker())).isPositive();
+        assertThat(second.allocated(cluster.stored("orders").parts().get(0).broker()))
+                .isPositive();
     }
 
     @Test
@@ -349,7 +351,8 @@ class DistributorTest {
 
         assertThat(cluster.store.written).as("they agree, seed %d", seed).hasSize(written);
         assertThat(cluster.stored("orders").parts()).as("seed %d", seed).allMatch(part -> part.rate() <= 500);
-        assertThat(one.find(ORDERS).orElseThrow().stored).isEqualTo(two.find(ORDERS).orElseThrow().stored);
+        assertThat(one.find(ORDERS).orElseThrow().stored)
+                .isEqualTo(two.find(ORDERS).orElseThrow().stored);
         assertThat(one.lostRaces() + two.lostRaces()).as("it did happen").isPositive();
         assertRevisionsGrow();
     }
@@ -378,7 +381,9 @@ class DistributorTest {
         }
         Distributor distributor = cluster.distributor("one");
         cluster.until(
-                () -> cluster.is("t0", State.FITTED) && cluster.is("t1", State.FITTED) && cluster.is("t2", State.FITTED),
+                () -> cluster.is("t0", State.FITTED)
+                        && cluster.is("t1", State.FITTED)
+                        && cluster.is("t2", State.FITTED),
                 120,
                 distributor);
         Set<BrokerId> used = cluster.limits.keySet().stream()
@@ -387,8 +392,8 @@ class DistributorTest {
                 .map(Decision.Part::broker)
                 .collect(Collectors.toSet());
         assertThat(used).hasSize(3);
-        cluster.brokers.forEach(broker ->
-                assertThat(distributor.allocated(broker)).isLessThanOrEqualTo(500));
+        cluster.brokers.forEach(
+                broker -> assertThat(distributor.allocated(broker)).isLessThanOrEqualTo(500));
     }
 
     @Test
@@ -405,7 +410,9 @@ class DistributorTest {
         Set<Long> seen = new HashSet<>();
         long last = 0;
         for (Decision decision : cluster.store.written) {
-            assertThat(seen.add(decision.revision())).as("revision %d once", decision.revision()).isTrue();
+            assertThat(seen.add(decision.revision()))
+                    .as("revision %d once", decision.revision())
+                    .isTrue();
             assertThat(decision.revision()).isGreaterThan(last);
             last = decision.revision();
         }

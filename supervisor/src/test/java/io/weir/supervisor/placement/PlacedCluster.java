@@ -176,8 +176,8 @@ final class PlacedCluster {
         });
         List<Report.OfTopic> topics = new ArrayList<>();
         for (TopicName topic : limits.keySet()) {
-            topics.add(ofTopic(
-                    broker, topic, news.getOrDefault(topic, List.of()), left.getOrDefault(topic, List.of())));
+            topics.add(
+                    ofTopic(broker, topic, news.getOrDefault(topic, List.of()), left.getOrDefault(topic, List.of())));
         }
         news.forEach((topic, some) -> {
             if (!limits.containsKey(topic)) {
