@@ -1,6 +1,7 @@
 package io.weir.cluster.demo;
 
 import io.weir.cluster.chaos.ClientPlan.Publishing;
+import io.weir.cluster.chaos.ClientPlan.Status;
 import io.weir.cluster.chaos.ClientRecord;
 import io.weir.cluster.chaos.RecordingPublisher;
 import io.weir.cluster.demo.Picture.BrokerView;
@@ -55,6 +56,7 @@ final class Demo implements AutoCloseable {
     private static final Duration SETTLED_WITHIN = Duration.ofSeconds(20);
     private static final Duration INHERITED_WITHIN = Duration.ofSeconds(20);
     private static final Duration BACK_WITHIN = Duration.ofSeconds(30);
+    private static final long NOTHING_COMES_NS = TimeUnit.SECONDS.toNanos(4);
     private static final long LOOK_MS = 100;
     private static final long DESCRIBE_MS = 400;
     private static final int RATES_A_SECOND = 1;
@@ -89,6 +91,9 @@ final class Demo implements AutoCloseable {
     private final List<Event> events = new CopyOnWriteArrayList<>();
     private final List<Double> admitted = new CopyOnWriteArrayList<>();
     private final Map<String, Double> lastSecond = new ConcurrentHashMap<>();
+    /** What the publishers at each broker would send if nobody held them back; a broker itself sees only what they do send. */
+    private final Map<String, Double> wanted = new ConcurrentHashMap<>();
+
     private final Map<String, Long> counted = new ConcurrentHashMap<>();
     private final ScheduledExecutorService looking = Executors.newScheduledThreadPool(2, task -> {
         Thread thread = new Thread(task, "demo-look");
@@ -102,6 +107,8 @@ final class Demo implements AutoCloseable {
     private WeirClient consumer;
     private long beginNs = System.nanoTime();
     private Thread playing;
+    private long missingBefore = -1;
+    private long missingSinceNs;
 
     /**
      * @param cluster not yet started; who made it closes it
@@ -139,7 +146,7 @@ final class Demo implements AutoCloseable {
                     broker,
                     troubles.getOrDefault(broker, ""),
                     share.map(BrokerShare::rate).orElse(0.0),
-                    share.map(BrokerShare::demand).orElse(0.0),
+                    wanted.getOrDefault(broker, 0.0),
                     lastSecond.getOrDefault(broker, 0.0)));
         }
         return new Picture(seconds(), headline, RATE, BURST, List.copyOf(admitted), brokers, List.copyOf(events));
@@ -274,6 +281,7 @@ final class Demo implements AutoCloseable {
     private void press(double... times) {
         for (int i = 0; i < BROKERS.size(); i++) {
             double each = times[i];
+            wanted.put(BROKERS.get(i), each * OFFERED);
             publishers.get(BROKERS.get(i)).forEach(publisher -> publisher.press(each));
         }
     }
@@ -425,7 +433,10 @@ final class Demo implements AutoCloseable {
                 skipped);
     }
 
-    /** Until every answer is in, every message delivered and every share at rest, or for so long. */
+    /**
+     * Until every answer is in, every message delivered and every share at rest, or for so long. What went with the killed broker is
+     * never delivered: where nothing has come for a while nothing is waited for.
+     */
     private void settle(StoreRecorder store, Duration within) throws SQLException {
         long deadlineNs = System.nanoTime() + within.toNanos();
         while (System.nanoTime() - deadlineNs < 0
@@ -443,14 +454,16 @@ final class Demo implements AutoCloseable {
         long waiting = 0;
         long missing = 0;
         for (ClientRecord client : clients.values()) {
-            waiting += client.status().invoked()
-                    - client.status().ok()
-                    - client.status().failed()
-                    - client.status().unknown();
-            missing += client.status().ok() - client.status().delivered();
+            Status status = client.status();
+            waiting += status.invoked() - status.ok() - status.failed() - status.unknown();
+            missing += status.ok() - status.delivered();
         }
-        // Messages that went with the killed broker are never delivered; they are few, and the time-out is for them.
-        return waiting <= 0 && missing <= 0;
+        long nowNs = System.nanoTime();
+        if (missing != missingBefore) {
+            missingBefore = missing;
+            missingSinceNs = nowNs;
+        }
+        return waiting <= 0 && (missing <= 0 || nowNs - missingSinceNs > NOTHING_COMES_NS);
     }
 
     History history() throws IOException {

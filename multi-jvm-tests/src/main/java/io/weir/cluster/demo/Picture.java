@@ -26,7 +26,7 @@ record Picture(
      *
      * @param trouble why it is not as it should be, or empty
      * @param share of the limit, messages a second
-     * @param demand that it sees, messages a second
+     * @param demand what its publishers want to send, messages a second
      * @param admitted messages of the last second
      */
     record BrokerView(String id, String trouble, double share, double demand, double admitted) {}

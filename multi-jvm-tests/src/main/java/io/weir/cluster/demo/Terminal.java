@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +23,10 @@ final class Terminal implements AutoCloseable {
     private static final String HOME = "\u001b[H";
     private static final String REST_OF_LINE = "\u001b[K";
     private static final String REST_OF_SCREEN = "\u001b[J";
+    /** In /proc/PID/stat, counted from after the name. */
+    private static final int PROCESS_GROUP = 2;
+
+    private static final int TERMINALS_GROUP = 5;
     private static final int USUAL_WIDTH = 80;
     private static final int USUAL_HEIGHT = 24;
     private static final long LOOK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
@@ -36,12 +42,13 @@ final class Terminal implements AutoCloseable {
         this.before = before;
     }
 
-    /** Whether standard output is a terminal that can be drawn on, and there are keys. */
+    /** Whether standard output is a terminal that can be drawn on, and its keys are ours. */
     static boolean isThere() {
         String kind = System.getenv().getOrDefault("TERM", "dumb");
         try {
             return !kind.equals("dumb")
                     && TTY.canRead()
+                    && inForeground()
                     && new ProcessBuilder("/bin/sh", "-c", "test -t 1")
                                     .redirectOutput(ProcessBuilder.Redirect.INHERIT)
                                     .start()
@@ -53,6 +60,17 @@ final class Terminal implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;
+        }
+    }
+
+    /** Whoever changes a terminal from the background is stopped. Where Linux does not tell, we are in front. */
+    private static boolean inForeground() {
+        try {
+            String stat = Files.readString(Path.of("/proc/self/stat"));
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+            return fields[PROCESS_GROUP].equals(fields[TERMINALS_GROUP]);
+        } catch (IOException e) {
+            return true;
         }
     }
 

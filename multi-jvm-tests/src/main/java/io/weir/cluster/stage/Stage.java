@@ -187,6 +187,7 @@ public final class Stage implements AutoCloseable {
      * The processes between this one and the backstage: a shell that removes what the kernel does not, which waits for the one that makes the namespaces,
      * which waits for the first process inside, which waits for the backstage and takes care of orphans. None heeds Ctrl-C. What is ignored
      * here is ignored by all that is started, so SIGTERM, which ends a broker in good order, is caught instead.
+     * A group that still has dying processes can't be removed yet, hence the tries.
      */
     private List<String> chain() {
         List<String> java = new ArrayList<>(
@@ -205,7 +206,8 @@ public final class Stage implements AutoCloseable {
                 "/bin/sh",
                 "-c",
                 "trap '' INT HUP; trap : TERM; group=$1; shift; \"$@\"; code=$?;"
-                        + " if [ -n \"$group\" ]; then rmdir \"$group\"/*/ \"$group\" 2>/dev/null; fi; exit $code",
+                        + " tries=0; while [ -d \"$group\" ] && [ $tries -lt 100 ]; do tries=$((tries + 1));"
+                        + " rmdir \"$group\"/*/ \"$group\" 2>/dev/null || sleep 0.1; done; exit $code",
                 "weir-stage",
                 cpuGroup.map(group -> group.directory().toString()).orElse("")));
         all.addAll(rights.unshare(first));

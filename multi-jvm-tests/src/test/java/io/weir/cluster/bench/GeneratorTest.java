@@ -252,7 +252,7 @@ class GeneratorTest {
             assertThat(many.received()).isPositive().isEqualTo(many.sent());
             // A megabyte each: more than the consumer's buffer holds of them, so publishers are held back and let on
             // again.
-            Result large = run(new RelayWire(), endpoint, load(PIPELINED, 2, Load.MAX_BODY_BYTES, 0, 300));
+            Result large = run(new RelayWire(), endpoint, load(PIPELINED, 2, Load.MAX_BODY_BYTES, 0, 2_000));
             assertThat(large.received()).isPositive();
             assertThat(large.missing()).isZero();
 
