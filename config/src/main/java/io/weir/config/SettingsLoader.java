@@ -9,6 +9,7 @@ import com.typesafe.config.ConfigValueFactory;
 import io.weir.config.WeirSettings.BrokerSettings;
 import io.weir.config.WeirSettings.ClusterSettings;
 import io.weir.config.WeirSettings.HttpSettings;
+import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.WeirSettings.SupplySettings;
@@ -178,6 +179,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 store(config),
                 supply(config),
                 topics(config),
+                placement(config),
                 aeronDirectory(config, cluster),
                 new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")));
     }
@@ -303,6 +305,20 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 bytes(config, "weir.topics.store-size", 16L << 20, 1L << 40),
                 (int) bytes(config, "weir.topics.max-message-size", 1, 64L << 20),
                 whole(config, "weir.tcp.max-connections", 1, 1_000_000));
+    }
+
+    private static PlacementSettings placement(Config config) {
+        return new PlacementSettings(
+                oneOf(config, "weir.placement.enabled", "on", "off", "true", "false")
+                        .matches("on|true"),
+                oneOf(config, "weir.placement.policy", "lb", "conc", "max-min", "srtm"),
+                duration(config, "weir.placement.objective", Duration.ofNanos(100_000), Duration.ofMinutes(1)),
+                whole(config, "weir.placement.capacity", 1, 100_000_000),
+                duration(config, "weir.placement.report", Duration.ofMillis(100), Duration.ofSeconds(10)),
+                duration(config, "weir.placement.settle", Duration.ofMillis(100), Duration.ofMinutes(1)),
+                duration(config, "weir.placement.round", Duration.ofSeconds(1), Duration.ofMinutes(10)),
+                duration(config, "weir.placement.broken-for", Duration.ofSeconds(1), Duration.ofHours(1)),
+                duration(config, "weir.placement.pause", Duration.ofSeconds(1), Duration.ofDays(1)));
     }
 
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {

@@ -16,6 +16,7 @@ public record WeirSettings(
         StoreSettings store,
         SupplySettings supply,
         TopicsSettings topics,
+        PlacementSettings placement,
         Optional<Path> aeronDirectory,
         Endpoint link) {
 
@@ -93,6 +94,29 @@ public record WeirSettings(
      * @param storeBytes for the bodies of all messages that a broker holds
      */
     public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
+
+    /**
+     * Where publishers are at home.
+     *
+     * @param policy lb, conc, max-min or srtm
+     * @param objective within which 99% of a topic's messages pass the limit, unless the topic has one of its own
+     * @param capacity messages a second that a broker carries at its objective, until it is calibrated
+     * @param report how often brokers tell who publishes there and how messages fare
+     * @param settle after an assignment, how long what is measured does not count
+     * @param round how long one assignment is measured at most
+     * @param brokenFor how long an objective must be broken before publishers are moved for it
+     * @param pause how long after one run, at the earliest, a broken objective starts another
+     */
+    public record PlacementSettings(
+            boolean enabled,
+            String policy,
+            Duration objective,
+            int capacity,
+            Duration report,
+            Duration settle,
+            Duration round,
+            Duration brokenFor,
+            Duration pause) {}
 
     /** The databases that a store can be. */
     public enum StoreKind {

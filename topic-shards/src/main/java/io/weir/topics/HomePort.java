@@ -24,7 +24,7 @@ final class HomePort implements MessagePort {
 
     @Override
     public boolean publish(PublishRequest request, long nowNs) {
-        BrokerId home = homes.homeOf(request.in(), request.topicAt(), request.topicLength(), request.publisher());
+        BrokerId home = homes.homeOf(request);
         request.publisher().belongsTo(home, request.in(), request.topicAt(), request.topicLength());
         BrokerId before = request.follows();
         if (home != null && (before == null || before.equals(home)) && federation.forward(home, request, nowNs)) {

@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.GatewayLoop;
@@ -165,6 +166,14 @@ public final class MessagePath implements AutoCloseable {
 
     public CompletionStage<List<TopicStats>> stats() {
         return ask(shards::stats);
+    }
+
+    /**
+     * What messages waited between their arrival at the cluster and their passing the limit here, since the last call, of topics that had
+     * any.
+     */
+    public CompletionStage<Map<TopicName, DelayCounts.Window>> takeDelays() {
+        return ask(shards::takeDelays);
     }
 
     /** All topics together; cheap, however many there are. */

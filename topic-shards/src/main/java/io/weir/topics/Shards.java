@@ -4,6 +4,7 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.transport.gateway.MessagePort;
@@ -47,6 +48,9 @@ final class Shards implements MessagePort {
     private final List<TopicShard> all = new ArrayList<>();
     private final List<TopicShard> withLine = new ArrayList<>();
     private final List<Channel> thirsty = new ArrayList<>();
+    /** Those with delays that nobody has taken. */
+    private final List<TopicShard> delayed = new ArrayList<>();
+
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
     private long nextId;
@@ -275,6 +279,18 @@ final class Shards implements MessagePort {
         }
     }
 
+    void listDelayed(TopicShard shard) {
+        delayed.add(shard);
+    }
+
+    /** What messages waited since the last call, of topics that had any. */
+    Map<TopicName, DelayCounts.Window> takeDelays() {
+        Map<TopicName, DelayCounts.Window> windows = new HashMap<>();
+        delayed.forEach(shard -> windows.put(shard.name(), shard.delays().take()));
+        delayed.clear();
+        return windows;
+    }
+
     List<TopicStats> stats() {
         return all.stream().map(TopicShard::stats).toList();
     }
@@ -299,6 +315,7 @@ final class Shards implements MessagePort {
     private void forget(TopicShard shard) {
         byName.remove(shard.name().value());
         all.remove(shard);
+        delayed.remove(shard);
         if (shard.listed) {
             shard.listed = false;
             withLine.remove(shard);

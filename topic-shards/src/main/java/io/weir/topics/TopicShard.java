@@ -5,6 +5,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.transport.gateway.Duty;
@@ -43,6 +44,8 @@ final class TopicShard {
     private final WaitingLine line = new FifoLine();
     /** Messages that passed and have no channel to go to yet. */
     private final LongRing unrouted = new LongRing();
+
+    private final DelayCounts delays = new DelayCounts();
 
     private TopicSettings settings;
     private long revision;
@@ -156,6 +159,7 @@ final class TopicShard {
         if (settings != null && waiting == 0 && hasRoom(1)) {
             if (passes(1, arrivalNs)) {
                 asked(1, nowNs);
+                counted(1, arrivalNs);
                 route(message, nowNs);
                 publisher.accepted(ticket);
                 return;
@@ -179,6 +183,7 @@ final class TopicShard {
             int count = publication.count;
             if (hasRoom(count) && passes(count, arrivalNs)) {
                 asked(count, nowNs);
+                counted(count, arrivalNs);
                 while (publication.left() > 0) {
                     route(publication.messages[publication.next++], nowNs);
                 }
@@ -192,6 +197,18 @@ final class TopicShard {
             }
         }
         await(publication, nowNs);
+    }
+
+    /** They passed: what they waited since they came to the cluster, which is what placement can do something about. */
+    private void counted(int messages, long arrivalNs) {
+        if (delays.isEmpty()) {
+            shards.listDelayed(this);
+        }
+        delays.add(shards.clock().getAsLong() - arrivalNs, messages);
+    }
+
+    DelayCounts delays() {
+        return delays;
     }
 
     private void await(Publication publication, long nowNs) {
@@ -264,6 +281,7 @@ final class TopicShard {
             retryAtNs = stampNs + Math.min(RETRY_NS, retryAfterNs(1));
             return false;
         }
+        counted(tokens, publication.arrivedNs);
         for (int i = 0; i < tokens; i++) {
             waiting--;
             route(publication.messages[publication.next++], nowNs);

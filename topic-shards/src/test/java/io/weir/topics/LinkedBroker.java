@@ -20,6 +20,9 @@ final class LinkedBroker implements AutoCloseable {
     /** Where this broker's publishers are at home; null: here. */
     volatile BrokerId home;
 
+    /** Who knows, if not all are at the same. */
+    volatile Homes homes = request -> home;
+
     /** What it knows of topics when it is asked. */
     volatile Function<TopicName, TopicSettings> topics = topic -> TopicSettings.defaults();
 
@@ -35,8 +38,7 @@ final class LinkedBroker implements AutoCloseable {
         address = address(id, aeronDirectory);
         broker = new RunningBroker(id, gateway, topic -> topics.apply(topic), loop -> {
             links = Links.start(address, linkSettings, loop::wakeUp);
-            federation =
-                    new Federation(links, linkSettings.maxBodyBytes(), (in, topicAt, topicLength, publisher) -> home);
+            federation = new Federation(links, linkSettings.maxBodyBytes(), request -> homes.homeOf(request));
             return federation;
         });
     }

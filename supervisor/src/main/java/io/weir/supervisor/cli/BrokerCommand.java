@@ -18,6 +18,7 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "broker",
         mixinStandardHelpOptions = true,
+        subcommands = BrokerCalibrateCommand.class,
         description = {
             "Run one broker in the foreground, as a container or a service manager would.",
             "Settings come from the file; an environment variable overrides any key: weir.http.port is WEIR_HTTP_PORT."

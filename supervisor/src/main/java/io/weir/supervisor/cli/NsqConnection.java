@@ -126,6 +126,11 @@ final class NsqConnection implements AutoCloseable {
         write("PUB " + topic + "\n", body);
     }
 
+    /** @param bodies each after its length, with their number in front */
+    void publishBatch(String topic, byte[] bodies) throws IOException {
+        write("MPUB " + topic + "\n", bodies);
+    }
+
     /** Sends lines that have no body: {@code SUB}, {@code RDY}, {@code FIN}, {@code CLS}. */
     synchronized void write(String lines) throws IOException {
         out.write(lines.getBytes(StandardCharsets.UTF_8));

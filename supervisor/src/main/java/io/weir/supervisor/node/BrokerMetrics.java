@@ -33,6 +33,7 @@ final class BrokerMetrics implements AutoCloseable {
     void bind(BrokerSupply supply, BrokerTopics topics) {
         pathMetrics = new PathMetrics(registry, topics);
         supplyMetrics = new SupplyMetrics(registry, supply);
+        topics.placement().ifPresent(placement -> new PlacementMetrics(registry, placement.counters()));
     }
 
     BrokerMetrics(BrokerProcess broker) {

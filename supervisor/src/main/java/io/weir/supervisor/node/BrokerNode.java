@@ -104,6 +104,9 @@ final class BrokerNode {
                     ActorRef<TopicDesk.Command> desk = startTopics(context, sharding, with, topics, supply);
                     topics.desk(desk);
                     startApi(context, topics);
+                    topics.placement()
+                            .ifPresent(
+                                    placement -> placement.start(context, incarnation, topics, with.storeExecutor()));
                     return Behaviors.empty();
                 })
                 .unsafeCast();

@@ -89,6 +89,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final PathSettings bounds;
     private final Intake.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
+    private final Optional<BrokerPlacement> placement;
     private volatile MessagePath path;
     private volatile Intake intake;
     private volatile Federation federation;
@@ -153,6 +154,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         }
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
+        placement = BrokerPlacement.of(settings, links.isPresent());
     }
 
     /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
@@ -215,7 +217,8 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     void start(Gates gates) {
         if (links.isPresent()) {
-            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), Homes.LOCAL);
+            Homes homes = placement.<Homes>map(BrokerPlacement::table).orElse(Homes.LOCAL);
+            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes);
             path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
@@ -241,6 +244,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     Optional<FederationStats> federation() {
         return Optional.ofNullable(federation).map(Federation::stats);
+    }
+
+    /** Empty where it is off, or no other broker can be reached. */
+    Optional<BrokerPlacement> placement() {
+        return placement;
     }
 
     /** Of every link; empty where there are none. */
@@ -324,6 +332,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
             path.close();
         }
         rows.close();
+        placement.ifPresent(BrokerPlacement::close);
     }
 
     /** Messages are in memory: an operator who stops a broker should know what went with it. */

@@ -57,6 +57,7 @@ import org.slf4j.LoggerFactory;
  * /v1/topics/…   {@link TopicRoutes}, Weir's own
  * POST /v1/brokers/ID/INCARNATION/stopped   an operator confirms that this life of a broker is over
  * POST /stop     leaves the cluster and ends the process; needs the admin token where one is set
+ * /v1/placement  {@link PlacementRoutes}
  * /pub, /stats, … {@link NsqdRoutes}, as an nsqd has them
  * /lookup, …     {@link LookupRoutes}, as an nsqlookupd has them
  * </pre>
@@ -136,6 +137,7 @@ final class HttpServer implements AutoCloseable {
                         call -> confirmStopped(broker, call)),
                 Route.now(POST, "/stop", Access.ADMIN, call -> stop(broker))));
         routes.addAll(new TopicRoutes(broker).routes());
+        routes.addAll(new PlacementRoutes(broker, topics).routes());
         routes.addAll(new NsqdRoutes(broker, topics).routes());
         routes.addAll(new LookupRoutes(broker, topics).routes());
         return new RouteTable(routes);

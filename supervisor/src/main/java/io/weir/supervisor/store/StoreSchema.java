@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 3;
+    static final int VERSION = 4;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -49,6 +49,15 @@ final class StoreSchema {
             "CREATE TABLE IF NOT EXISTS weir_topic (name VARCHAR(64) PRIMARY KEY, revision BIGINT NOT NULL,"
                     + " definition TEXT NOT NULL, change_no BIGINT NOT NULL)",
             "CREATE INDEX IF NOT EXISTS weir_topic_change ON weir_topic (change_no)",
+            "INSERT INTO weir_counter SELECT 'placement', 0"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'placement')",
+            "CREATE TABLE IF NOT EXISTS weir_placement (topic VARCHAR(64) PRIMARY KEY, revision BIGINT NOT NULL,"
+                    + " decided_by VARCHAR(128) NOT NULL, decision TEXT NOT NULL, change_no BIGINT NOT NULL)",
+            "CREATE INDEX IF NOT EXISTS weir_placement_change ON weir_placement (change_no)",
+            "CREATE TABLE IF NOT EXISTS weir_capacity (broker VARCHAR(64) PRIMARY KEY, rate DOUBLE PRECISION NOT NULL,"
+                    + " objective_ns BIGINT NOT NULL, measured_at BIGINT NOT NULL, singles DOUBLE PRECISION NOT NULL,"
+                    + " batched DOUBLE PRECISION NOT NULL, batch INTEGER NOT NULL, lone_ns BIGINT NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_objective (topic VARCHAR(64) PRIMARY KEY, objective_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     /** Up to version 2 it held topics' names only, no channels' keys. Not for a new store: on H2 brokers would keep each other from it. */

@@ -11,6 +11,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -50,6 +51,9 @@ public final class AutoTunedPublisher implements AutoCloseable {
     private final ClientSettings client;
     private final PublisherSettings settings;
     private final Executor resolver;
+    /** Under which it is the same publisher at every broker, so that it keeps its home when it goes there. */
+    private final String name = UUID.randomUUID().toString();
+
     private final Store store;
     private final ManyToOneConcurrentArrayQueue<Request> received;
     private final Map<String, TopicLane> lanes = new ConcurrentHashMap<>();
@@ -224,7 +228,7 @@ public final class AutoTunedPublisher implements AutoCloseable {
         private final List<Transfer> started = new ArrayList<>();
 
         private Dialer dialer(List<Endpoint> endpoints) {
-            return new Dialer(loop, client, resolver, endpoints, 0, true, Duration.ZERO, this);
+            return new Dialer(loop, client, resolver, endpoints, 0, name, Duration.ZERO, this);
         }
 
         @Override

@@ -74,7 +74,7 @@ final class BrokerConnection {
 
     private final ClientSettings settings;
     private final Endpoint endpoint;
-    private final boolean homes;
+    private final String publisher;
     private final Duration messageTimeout;
     private final Owner owner;
     private final SocketChannel channel;
@@ -97,7 +97,7 @@ final class BrokerConnection {
             ClientSettings settings,
             Endpoint endpoint,
             InetSocketAddress address,
-            boolean homes,
+            String publisher,
             Duration messageTimeout,
             Owner owner,
             Selector selector,
@@ -105,7 +105,7 @@ final class BrokerConnection {
             throws IOException {
         this.settings = settings;
         this.endpoint = endpoint;
-        this.homes = homes;
+        this.publisher = publisher;
         this.messageTimeout = messageTimeout;
         messageTimeoutNs = messageTimeout.toNanos();
         this.owner = owner;
@@ -198,8 +198,9 @@ final class BrokerConnection {
             if (!messageTimeout.isZero()) {
                 json.writeNumberField("msg_timeout", messageTimeout.toMillis());
             }
-            if (homes) {
+            if (publisher != null) {
                 json.writeBooleanField("weir_homes", true);
+                json.writeStringField("weir_publisher", publisher);
             }
             if (settings.group().isPresent()) {
                 json.writeStringField("weir_group", settings.group().get());

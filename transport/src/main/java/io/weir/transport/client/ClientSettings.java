@@ -13,7 +13,7 @@ import javax.net.ssl.SSLContext;
  *
  * @param brokers any of the cluster's, in the order of preference
  * @param clientId a name for operators
- * @param group what belongs together with this client's messages, so that placement can keep it together
+ * @param group of clients that send at the same time, so that placement can spread them over brokers
  * @param workflow of which this client is a part
  * @param rate messages a second that it expects to publish
  * @param tls encrypts, and refuses a broker that can't; its host name must be in its certificate

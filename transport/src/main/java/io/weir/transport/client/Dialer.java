@@ -18,7 +18,7 @@ final class Dialer implements BrokerConnection.Owner {
     private final ClientSettings settings;
     private final Executor resolver;
     private final List<Endpoint> endpoints;
-    private final boolean homes;
+    private final String publisher;
     private final Duration messageTimeout;
     private final BrokerConnection.Owner owner;
     private BrokerConnection connection;
@@ -29,20 +29,21 @@ final class Dialer implements BrokerConnection.Owner {
     private long dialAtNs;
     private String lastFailure = "no broker was reached yet";
 
+    /** @param publisher the publisher's name at all brokers; null for a consumer */
     Dialer(
             ClientLoop loop,
             ClientSettings settings,
             Executor resolver,
             List<Endpoint> endpoints,
             int first,
-            boolean homes,
+            String publisher,
             Duration messageTimeout,
             BrokerConnection.Owner owner) {
         this.loop = loop;
         this.settings = settings;
         this.resolver = resolver;
         this.endpoints = endpoints;
-        this.homes = homes;
+        this.publisher = publisher;
         this.messageTimeout = messageTimeout;
         this.owner = owner;
         next = first;
@@ -100,7 +101,7 @@ final class Dialer implements BrokerConnection.Owner {
 
     BrokerConnection connection(InetSocketAddress address, Selector selector, long nowNs) throws IOException {
         return new BrokerConnection(
-                settings, endpoints.get(next), address, homes, messageTimeout, this, selector, nowNs);
+                settings, endpoints.get(next), address, publisher, messageTimeout, this, selector, nowNs);
     }
 
     private void failed(String reason, long nowNs) {

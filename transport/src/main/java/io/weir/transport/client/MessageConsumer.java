@@ -172,8 +172,8 @@ public final class MessageConsumer implements AutoCloseable {
         Work(ClientSettings client, Executor resolver) {
             int connections = Math.min(settings.connections(), client.brokers().size());
             for (int i = 0; i < connections; i++) {
-                dialers.add(new Dialer(
-                        loop, client, resolver, client.brokers(), i, false, settings.messageTimeout(), this));
+                dialers.add(
+                        new Dialer(loop, client, resolver, client.brokers(), i, null, settings.messageTimeout(), this));
             }
         }
 

@@ -101,6 +101,7 @@ final class Connection implements Publisher, Subscriber {
     private int skippedCount;
 
     private boolean identified;
+    private long publisherId;
     private Identity identity;
     private AccessRights.Grant grant;
     /** Null for a client that does not want to know. */
@@ -146,6 +147,7 @@ final class Connection implements Publisher, Subscriber {
         wire = new SocketWire(channel);
         decoder = new CommandDecoder(settings.maxMessageBytes(), settings.maxBodyBytes());
         identity = Identity.unknown(settings);
+        publisherId = loop.nextPublisherId();
         lastHeartbeatNs = nowNs;
         lastWriteNs = nowNs;
         untilNs = nowNs + settings.handshakeNs();
@@ -379,6 +381,7 @@ final class Connection implements Publisher, Subscriber {
             return;
         }
         identified = true;
+        publisherId = identity.publisherId(publisherId);
         homes = identity.wantsHomes() ? new HomeNotices() : null;
         answer(
                 identity.negotiates()
@@ -567,6 +570,21 @@ final class Connection implements Publisher, Subscriber {
             subscription.ready(0, nowNs);
         }
         answer(Frames.CLOSE_WAIT);
+    }
+
+    @Override
+    public long id() {
+        return publisherId;
+    }
+
+    @Override
+    public String group() {
+        return identity.group();
+    }
+
+    @Override
+    public double expectedRate() {
+        return identity.expectedRate();
     }
 
     @Override

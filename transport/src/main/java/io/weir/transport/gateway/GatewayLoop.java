@@ -10,6 +10,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,6 +75,9 @@ public final class GatewayLoop implements AutoCloseable {
     private Thread thread;
     private long nowNs;
     private boolean stamped;
+    /** Begins anywhere, so that no two brokers, nor two lives of one, give the same. */
+    private long lastPublisher = new SecureRandom().nextLong();
+
     private long houseKeptNs;
     private long complainedNs;
     /** Of all connections' buffers, with those that wait here for the next one. */
@@ -193,6 +197,11 @@ public final class GatewayLoop implements AutoCloseable {
             stamped = true;
             nowNs = clock.getAsLong();
         }
+    }
+
+    long nextPublisherId() {
+        lastPublisher++;
+        return lastPublisher == Publisher.NOBODY ? ++lastPublisher : lastPublisher;
     }
 
     private long deadlineNs() {

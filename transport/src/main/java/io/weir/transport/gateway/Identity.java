@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
  * @param deflateLevel as granted; 0 without deflate
  * @param group which publishers' bursts come together; empty if it did not say, as the other texts
  * @param expectedRate messages a second that it is going to publish; 0 if it did not say
+ * @param publisher a name of the client's own making that no other publisher has, under which it is the same publisher at every broker
  * @param wantsHomes whether it wants to be told where its publishers of a topic belong
  */
 record Identity(
@@ -37,6 +38,7 @@ record Identity(
         String group,
         String workflow,
         double expectedRate,
+        String publisher,
         boolean wantsHomes) {
     /** A client that has not said who it is. */
     static Identity unknown(GatewaySettings settings) {
@@ -54,6 +56,7 @@ record Identity(
                 "",
                 "",
                 0,
+                "",
                 false);
     }
 
@@ -108,6 +111,7 @@ record Identity(
         private String group = "";
         private String workflow = "";
         private double rate;
+        private String publisher = "";
         private boolean homes;
 
         private void read(JsonParser json, String field) throws IOException, Refused {
@@ -128,6 +132,7 @@ record Identity(
                 case "weir_group" -> group = key(json, field);
                 case "weir_workflow" -> workflow = key(json, field);
                 case "weir_rate" -> rate = rate(json, field);
+                case "weir_publisher" -> publisher = key(json, field);
                 case "weir_homes" -> homes = flag(json, field);
                 default -> json.skipChildren();
             }
@@ -177,6 +182,7 @@ record Identity(
                 fields.group,
                 fields.workflow,
                 fields.rate,
+                fields.publisher,
                 fields.homes);
     }
 
@@ -247,6 +253,19 @@ record Identity(
         if (value != -1 && value != 0 && (value < least || value > most)) {
             throw new Refused("IDENTIFY " + what + " (" + value + ") is invalid");
         }
+    }
+
+    /** The number by which its publisher goes, or {@code usual} if it gave no name: FNV-1a of the name, mixed. */
+    long publisherId(long usual) {
+        if (publisher.isEmpty()) {
+            return usual;
+        }
+        long hash = 0xcbf29ce484222325L;
+        for (int i = 0; i < publisher.length(); i++) {
+            hash = (hash ^ publisher.charAt(i)) * 0x100000001b3L;
+        }
+        hash = (hash ^ hash >>> 32) * 0xbf58476d1ce4e5b9L;
+        return hash == Publisher.NOBODY ? 1 : hash;
     }
 
     boolean upgrades() {

@@ -8,6 +8,27 @@ import java.nio.ByteBuffer;
  * must not publish, because the topic is in the midst of its work.
  */
 public interface Publisher {
+    /** The {@link #id} of one that is nobody in particular, such as a request over HTTP. */
+    long NOBODY = 0;
+
+    /**
+     * Who it is, for placement: the same for as long as it publishes, at whichever broker. Whoever is {@link #NOBODY} is at home where it
+     * came in.
+     */
+    default long id() {
+        return NOBODY;
+    }
+
+    /** Which publishers' bursts come together with its own; empty if it did not say. */
+    default String group() {
+        return "";
+    }
+
+    /** Messages a second that it is going to publish; 0 if it did not say. */
+    default double expectedRate() {
+        return 0;
+    }
+
     /**
      * It is on its way to its home; the outcome follows. What is published until then {@link PublishRequest#follows} it, and need not
      * wait.

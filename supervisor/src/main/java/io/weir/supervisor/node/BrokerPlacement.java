@@ -1,0 +1,120 @@
+package io.weir.supervisor.node;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.AskPattern;
+import akka.cluster.typed.ClusterSingleton;
+import akka.cluster.typed.SingletonActor;
+import akka.http.javadsl.model.StatusCodes;
+import akka.japi.function.Function;
+import io.weir.config.WeirSettings;
+import io.weir.config.WeirSettings.PlacementSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.Decisions;
+import io.weir.supervisor.placement.Placement;
+import io.weir.supervisor.placement.PlacementCounters;
+import io.weir.supervisor.placement.PlacementDesk;
+import io.weir.supervisor.store.DecisionTable;
+import io.weir.topics.PlacementTable;
+import io.weir.topics.TopicDefinition;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A broker's part in placement, for as long as its process lives: homes are kept while the actor system is away. */
+final class BrokerPlacement implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerPlacement.class);
+
+    private final PlacementSettings settings;
+    private final BrokerId here;
+    private final PlacementTable table;
+    private final DecisionTable decisions;
+    private final PlacementCounters counters = new PlacementCounters();
+    private volatile ActorSystem<?> system;
+    private volatile ActorRef<Placement.Command> singleton;
+
+    private BrokerPlacement(WeirSettings settings) {
+        this.settings = settings.placement();
+        here = settings.broker().id();
+        table = new PlacementTable(here);
+        decisions = new DecisionTable(settings.store(), settings.store().statementTimeout());
+    }
+
+    static Optional<BrokerPlacement> of(WeirSettings settings, boolean linked) {
+        if (settings.placement().enabled() && !linked) {
+            LOG.warn(
+                    "weir.placement.enabled changes nothing without weir.aeron.directory: messages can't flow between brokers");
+        }
+        return settings.placement().enabled() && linked ? Optional.of(new BrokerPlacement(settings)) : Optional.empty();
+    }
+
+    PlacementTable table() {
+        return table;
+    }
+
+    Decisions decisions() {
+        return decisions;
+    }
+
+    PlacementCounters counters() {
+        return counters;
+    }
+
+    /** Asks the singleton, wherever it is. */
+    <T> CompletionStage<T> ask(Function<ActorRef<T>, Placement.Command> question, Duration timeout) {
+        ActorRef<Placement.Command> there = singleton;
+        if (there == null) {
+            throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", here + " is not in a cluster just now");
+        }
+        return AskPattern.ask(there, question, timeout, system.scheduler());
+    }
+
+    /** In every life of the actor system. */
+    void start(ActorContext<?> context, long incarnation, BrokerTopics topics, Executor storeThreads) {
+        Random random = new Random();
+        system = context.getSystem();
+        singleton = ClusterSingleton.get(context.getSystem())
+                .init(SingletonActor.of(
+                        Placement.create(new Placement.Equipment(
+                                settings,
+                                here + "#" + incarnation + "." + Long.toString(random.nextLong() >>> 40, 36),
+                                topic -> limit(topics, topic),
+                                decisions,
+                                storeThreads,
+                                counters,
+                                random,
+                                System::nanoTime)),
+                        Placement.NAME));
+        context.spawn(
+                PlacementDesk.create(
+                        here,
+                        topics.path(),
+                        table,
+                        decisions,
+                        storeThreads,
+                        singleton,
+                        settings.report(),
+                        random.nextLong(),
+                        System::nanoTime),
+                PlacementDesk.NAME);
+    }
+
+    private static Optional<Limit> limit(BrokerTopics topics, TopicName topic) {
+        return topics.definition(topic.value())
+                .map(TopicDefinition::limit)
+                .filter(limit -> limit.rateMicros() > 0)
+                .map(limit -> new Limit(limit.rateMicros(), Math.max(Limit.MICROS, limit.burstMicros())));
+    }
+
+    @Override
+    public void close() {
+        decisions.close();
+    }
+}

@@ -1,0 +1,67 @@
+package io.weir.supervisor.placement;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** What placement keeps in the store. A call blocks for at most the time that the implementation was given and then throws. */
+public interface Decisions {
+    /** What changed after {@code after}, oldest first. */
+    record Changes(long upTo, List<Decision> decisions) {}
+
+    /**
+     * What a broker can carry, as calibration found it.
+     *
+     * @param messagesPerSecond at its objective
+     * @param objectiveNs at which it was measured
+     * @param measuredAtMs since 1970
+     * @param singlesPerSecond that it carries at most, one by one
+     * @param batchedPerSecond that it carries at most, in batches of {@code batch}
+     * @param loneNs that a message takes on an idle broker
+     */
+    record Capacity(
+            BrokerId broker,
+            double messagesPerSecond,
+            long objectiveNs,
+            long measuredAtMs,
+            double singlesPerSecond,
+            double batchedPerSecond,
+            int batch,
+            long loneNs) {
+        public Capacity {
+            check("capacity", messagesPerSecond);
+            check("rate of single messages", singlesPerSecond);
+            check("rate of batched messages", batchedPerSecond);
+            if (batch < 1 || loneNs < 0 || objectiveNs <= 0) {
+                throw new IllegalArgumentException("a batch of " + batch + " messages, a lone message's " + loneNs
+                        + " ns or an objective of " + objectiveNs + " ns is impossible");
+            }
+        }
+
+        private static void check(String what, double rate) {
+            if (!(rate > 0 && rate <= 1e9)) {
+                throw new IllegalArgumentException(
+                        "a " + what + " of " + rate + " messages a second is not above 0 and at most 1e9");
+            }
+        }
+    }
+
+    /** Writes a decision if the one that is there has this revision (0: none is); answers whether it did. */
+    boolean replace(long expectedRevision, Decision decision);
+
+    /** Every decision that was written after {@code after}, a number that an earlier answer gave, or 0 for all. */
+    Changes after(long after);
+
+    Optional<Decision> get(TopicName topic);
+
+    void calibrated(Capacity capacity);
+
+    List<Capacity> capacities();
+
+    /** A topic's own objective, in nanoseconds; 0 takes it away. */
+    void objective(TopicName topic, long objectiveNs);
+
+    Map<TopicName, Long> objectives();
+}

@@ -1,0 +1,322 @@
+package io.weir.supervisor.placement;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.SupervisorStrategy;
+import akka.actor.typed.javadsl.AbstractBehavior;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
+import akka.actor.typed.javadsl.TimerScheduler;
+import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.Distributor.Proposal;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * SRTM's Load Distributor, a cluster singleton. Hands what brokers report to the {@link Distributor}, and what that proposes to the store; when
+ * it is there, brokers are told to look.
+ *
+ * <p>Should two of it run for a while, both propose, one proposal a revision is stored, and whoever comes second adopts it. Its successor
+ * begins with the stored decisions, and finishes those that were being measured.
+ */
+public final class Placement extends AbstractBehavior<Placement.Command> {
+    public static final String NAME = "placement";
+
+    private static final Duration WORK_EVERY = Duration.ofMillis(500);
+    private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    private static final int STORED_AT_ONCE = 50;
+    /** Topics in one answer, which must fit one frame between brokers. */
+    private static final int MOST_SHOWN = 100;
+
+    /** What it understands. */
+    public sealed interface Command {}
+
+    /** A broker's report. */
+    public record Reported(Report report, ActorRef<PlacementDesk.Command> from) implements Command, CrossesNodes {}
+
+    /** How it all is; topics by name after {@code after}. */
+    public record Show(String after, int most, ActorRef<PlacementView> replyTo) implements Command, CrossesNodes {}
+
+    /** How one topic is, and why. */
+    public record Explain(TopicName topic, ActorRef<Explained> replyTo) implements Command, CrossesNodes {}
+
+    /** Empty if the topic has no publishers, or is not known. */
+    public record Explained(Optional<PlacementView.OfTopic> topic) implements CrossesNodes {}
+
+    /** A question that changes nothing. */
+    public record Plan(WhatIf what, ActorRef<WhatIf.Plan> replyTo) implements Command, CrossesNodes {}
+
+    private record WorkDue() implements Command {}
+
+    private record LookDue() implements Command {}
+
+    private record Looked(
+            Decisions.Changes changes, List<Decisions.Capacity> capacities, Map<TopicName, Long> objectives)
+            implements Command {}
+
+    private record LookFailed(String why) implements Command {}
+
+    /** What became of a proposal. */
+    private record Outcome(TopicName topic, boolean known, Optional<Decision> there) {}
+
+    private record Stored(List<Outcome> outcomes) implements Command {}
+
+    /**
+     * What it works with.
+     *
+     * @param me one name for every life of it
+     * @param limits of the topics that there are; asked by the actor's thread, so it must not wait
+     */
+    public record Equipment(
+            PlacementSettings settings,
+            String me,
+            Function<TopicName, Optional<Limit>> limits,
+            Decisions decisions,
+            Executor storeThreads,
+            PlacementCounters counters,
+            RandomGenerator random,
+            LongSupplier clock) {}
+
+    private final Equipment with;
+    private final Distributor distributor;
+    private final TimerScheduler<Command> timers;
+    private final Map<BrokerId, ActorRef<PlacementDesk.Command>> desks = new HashMap<>();
+    /** One a topic at most. */
+    private final Deque<Proposal> toStore = new ArrayDeque<>();
+    /** Of which nobody knows whether they are in the store. */
+    private final List<TopicName> uncertain = new ArrayList<>();
+
+    private long upTo;
+    private boolean read;
+    private boolean storing;
+
+    public static Behavior<Command> create(Equipment with) {
+        Behavior<Command> placement =
+                Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
+        // It knows nothing that brokers and the store would not tell it again.
+        return Behaviors.supervise(placement).onFailure(RuntimeException.class, SupervisorStrategy.restart());
+    }
+
+    private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
+        super(context);
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(Placement.class);
+        this.with = with;
+        this.timers = timers;
+        this.distributor = new Distributor(
+                Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
+        timers.startTimerWithFixedDelay(new WorkDue(), WORK_EVERY);
+        context.getSelf().tell(new LookDue());
+        context.getLog().info("placement runs here, by the policy {}", with.settings.policy());
+    }
+
+    @Override
+    public Receive<Command> createReceive() {
+        return newReceiveBuilder()
+                .onMessage(Reported.class, this::onReported)
+                .onMessage(Show.class, this::onShow)
+                .onMessage(Explain.class, this::onExplain)
+                .onMessage(Plan.class, this::onPlan)
+                .onMessage(WorkDue.class, due -> onWorkDue())
+                .onMessage(Stored.class, this::onStored)
+                .onMessage(LookDue.class, due -> onLookDue())
+                .onMessage(Looked.class, this::onLooked)
+                .onMessage(LookFailed.class, this::onLookFailed)
+                .build();
+    }
+
+    /** Before the stored decisions are known it can't be told who has a seat already; brokers will tell again. */
+    private Behavior<Command> onReported(Reported reported) {
+        if (!read) {
+            return this;
+        }
+        Report report = reported.report;
+        switch (distributor.report(report, with.clock.getAsLong())) {
+            case TAKEN -> desks.put(report.broker(), reported.from);
+            case GAP -> reported.from.tell(new PlacementDesk.SendAll());
+            case ABSURD ->
+                getContext().getLog().warn("a report of {} is left aside: {}", report.broker(), report.problem());
+        }
+        return this;
+    }
+
+    private Behavior<Command> onShow(Show show) {
+        int most = Math.max(1, Math.min(show.most, MOST_SHOWN));
+        show.replyTo.tell(distributor.view(show.after, most, with.clock.getAsLong()));
+        return this;
+    }
+
+    private Behavior<Command> onExplain(Explain explain) {
+        explain.replyTo.tell(new Explained(distributor.explain(explain.topic, with.clock.getAsLong())));
+        return this;
+    }
+
+    private Behavior<Command> onPlan(Plan plan) {
+        plan.replyTo.tell(distributor.plan(plan.what));
+        return this;
+    }
+
+    private Behavior<Command> onWorkDue() {
+        if (read) {
+            toStore.addAll(distributor.work(with.clock.getAsLong()));
+            distributor.toBeAsked().forEach(broker -> tellDesk(broker, new PlacementDesk.SendAll()));
+            desks.keySet().retainAll(distributor.brokers());
+            with.counters.update(distributor);
+            store();
+        }
+        return this;
+    }
+
+    private void tellDesk(BrokerId broker, PlacementDesk.Command command) {
+        ActorRef<PlacementDesk.Command> desk = desks.get(broker);
+        if (desk != null) {
+            desk.tell(command);
+        }
+    }
+
+    private void store() {
+        if (storing || toStore.isEmpty() && uncertain.isEmpty()) {
+            return;
+        }
+        storing = true;
+        List<Proposal> batch = new ArrayList<>();
+        while (!toStore.isEmpty() && batch.size() < STORED_AT_ONCE) {
+            batch.add(toStore.poll());
+        }
+        List<TopicName> again = List.copyOf(uncertain);
+        uncertain.clear();
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.supplyAsync(() -> put(batch, again), with.storeThreads),
+                        (outcomes, failure) -> new Stored(failure == null ? outcomes : unknown(batch, again)));
+    }
+
+    private List<Outcome> put(List<Proposal> batch, List<TopicName> again) {
+        List<Outcome> outcomes = new ArrayList<>();
+        for (TopicName topic : again) {
+            outcomes.add(look(topic));
+        }
+        for (Proposal proposal : batch) {
+            Decision decision = proposal.decision();
+            try {
+                outcomes.add(
+                        with.decisions.replace(proposal.expected(), decision)
+                                ? new Outcome(decision.topic(), true, Optional.of(decision))
+                                : look(decision.topic()));
+            } catch (RuntimeException e) {
+                // It may be there all the same: the next look tells.
+                outcomes.add(new Outcome(decision.topic(), false, Optional.empty()));
+            }
+        }
+        return outcomes;
+    }
+
+    private Outcome look(TopicName topic) {
+        try {
+            return new Outcome(topic, true, with.decisions.get(topic));
+        } catch (RuntimeException e) {
+            return new Outcome(topic, false, Optional.empty());
+        }
+    }
+
+    private static List<Outcome> unknown(List<Proposal> batch, List<TopicName> again) {
+        List<Outcome> outcomes = new ArrayList<>();
+        batch.forEach(each -> outcomes.add(new Outcome(each.decision().topic(), false, Optional.empty())));
+        again.forEach(topic -> outcomes.add(new Outcome(topic, false, Optional.empty())));
+        return outcomes;
+    }
+
+    private Behavior<Command> onStored(Stored stored) {
+        storing = false;
+        boolean any = false;
+        for (Outcome outcome : stored.outcomes) {
+            if (!outcome.known) {
+                uncertain.add(outcome.topic);
+                continue;
+            }
+            any = true;
+            distributor.settled(outcome.topic, outcome.there, with.clock.getAsLong());
+            outcome.there.ifPresent(this::tellOfOutcome);
+        }
+        if (any) {
+            desks.values().forEach(desk -> desk.tell(new PlacementDesk.LookNow()));
+        }
+        if (uncertain.isEmpty()) {
+            store();
+        }
+        return this;
+    }
+
+    /** What an operator, or something that starts brokers, wants to know. */
+    private void tellOfOutcome(Decision decision) {
+        switch (decision.state()) {
+            case FITTED ->
+                getContext()
+                        .getLog()
+                        .info(
+                                "topic {} is placed on {} brokers (revision {}, {})",
+                                decision.topic(),
+                                decision.parts().size(),
+                                decision.revision(),
+                                decision.trigger());
+            case KEPT_BEST ->
+                getContext()
+                        .getLog()
+                        .warn(
+                                "topic {} needs more brokers: {} of its messages a second have no place, and the best assignment is kept"
+                                        + " (revision {})",
+                                decision.topic(),
+                                Math.round(decision.unplacedRate()),
+                                decision.revision());
+            default -> {
+                // On its way.
+            }
+        }
+    }
+
+    private Behavior<Command> onLookDue() {
+        long after = upTo;
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.supplyAsync(
+                                () -> new Looked(
+                                        with.decisions.after(after),
+                                        with.decisions.capacities(),
+                                        with.decisions.objectives()),
+                                with.storeThreads),
+                        (looked, failure) -> failure == null ? looked : new LookFailed(failure.getMessage()));
+        return this;
+    }
+
+    private Behavior<Command> onLooked(Looked looked) {
+        upTo = looked.changes.upTo();
+        distributor.capacities(looked.capacities);
+        distributor.objectives(looked.objectives);
+        looked.changes.decisions().forEach(decision -> distributor.stored(decision, with.clock.getAsLong()));
+        read = true;
+        timers.startSingleTimer(new LookDue(), LOOK_EVERY);
+        return this;
+    }
+
+    private Behavior<Command> onLookFailed(LookFailed failed) {
+        getContext().getLog().debug("placement can't read the store: {}", failed.why);
+        timers.startSingleTimer(new LookDue(), LOOK_EVERY);
+        return this;
+    }
+}

@@ -1,0 +1,109 @@
+package io.weir.supervisor.placement;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.topics.algorithm.DelayCounts;
+import java.util.List;
+
+/**
+ * What a broker tells the placement: who is new or gone among its publishers, whose rate has changed, and how long messages waited. Reports are
+ * numbered; a session begins with number 0 and tells everything anew.
+ *
+ * @param windowNs the time since the last one
+ */
+public record Report(BrokerId broker, long session, int number, long windowNs, List<OfTopic> topics) {
+    /** Publishers of one topic that one message tells of at most; further ones come in the next. */
+    static final int MOST_PUBLISHERS = 400;
+    /** What one message holds at most, about: a frame between brokers is 256 KiB. */
+    static final int MOST_BYTES = 100_000;
+
+    private static final long LONGEST_NS = 120_000_000_000L;
+
+    /**
+     * Of one topic.
+     *
+     * @param revision of the decision by which the broker went all the while; −1 if that changed
+     * @param ids publishers that are new, or whose rate has changed
+     * @param rates theirs, in messages a second
+     * @param groups theirs; empty: none
+     * @param left publishers that are gone
+     * @param batches publications that passed here
+     * @param delays how long their messages waited: a class of {@link DelayCounts} and how many, one pair after the other
+     */
+    public record OfTopic(
+            TopicName topic,
+            long revision,
+            long[] ids,
+            float[] rates,
+            String[] groups,
+            long[] left,
+            long batches,
+            int[] delays) {}
+
+    /** What makes no sense in it, or null: brokers may lie. */
+    String problem() {
+        if (broker == null || topics == null || number < 0 || windowNs <= 0 || windowNs > LONGEST_NS) {
+            return "it is of no broker, or of " + windowNs + " ns";
+        }
+        for (OfTopic each : topics) {
+            String problem = problem(each);
+            if (problem != null) {
+                return problem;
+            }
+        }
+        return null;
+    }
+
+    private static String problem(OfTopic of) {
+        if (of == null || of.topic == null || of.ids == null || of.rates == null || of.groups == null) {
+            return "something is missing";
+        }
+        if (of.left == null || of.delays == null || of.ids.length != of.rates.length) {
+            return "something is missing of " + of.topic;
+        }
+        if (of.ids.length != of.groups.length || of.batches < 0 || of.delays.length % 2 != 0) {
+            return "its numbers for " + of.topic + " do not match";
+        }
+        for (int i = 0; i < of.delays.length; i += 2) {
+            if (of.delays[i] < 0 || of.delays[i] >= DelayCounts.CLASSES || of.delays[i + 1] < 0) {
+                return of.delays[i + 1] + " messages of " + of.topic + " in class " + of.delays[i];
+            }
+        }
+        return null;
+    }
+
+    /** What it takes in a message, rather too much than too little. */
+    static int bytes(OfTopic of) {
+        int bytes = 160 + 9 * of.left.length + 4 * of.delays.length + 18 * of.ids.length;
+        for (String group : of.groups) {
+            bytes += 3 * group.length();
+        }
+        return bytes;
+    }
+
+    static DelayCounts.Window window(OfTopic of) {
+        int[] counts = new int[DelayCounts.CLASSES];
+        long messages = 0;
+        for (int i = 0; i < of.delays.length; i += 2) {
+            counts[of.delays[i]] += of.delays[i + 1];
+            messages += of.delays[i + 1];
+        }
+        return new DelayCounts.Window(Math.min(of.batches, messages), messages, counts);
+    }
+
+    static int[] sparse(DelayCounts.Window window) {
+        int used = 0;
+        for (int count : window.counts()) {
+            used += count == 0 ? 0 : 1;
+        }
+        int[] pairs = new int[2 * used];
+        int at = 0;
+        for (int i = 0; i < window.counts().length; i++) {
+            if (window.counts()[i] != 0) {
+                pairs[at++] = i;
+                pairs[at++] = window.counts()[i];
+            }
+        }
+        return pairs;
+    }
+}

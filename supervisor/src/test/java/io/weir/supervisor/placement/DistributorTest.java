@@ -1,0 +1,420 @@
+package io.weir.supervisor.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.Decision.State;
+import io.weir.supervisor.placement.Distributor.Heard;
+import io.weir.supervisor.placement.algorithm.Policy;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The Load Distributor against brokers that report as real ones do, under a clock of the test's. */
+class DistributorTest {
+    private static final TopicName ORDERS = new TopicName("orders");
+
+    private final long seed = System.nanoTime();
+    private final PlacedCluster cluster = new PlacedCluster(seed, 4).topic("orders", 100_000, 1_000);
+
+    @Test
+    void shouldPlaceATopicOnTheFewestBrokersWhenItsPublishersHaveCome() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        double seconds = cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+
+        Decision decision = cluster.stored("orders");
+        assertThat(decision.parts()).as("seed %d", seed).hasSize(2);
+        assertThat(decision.homes()).hasSize(60);
+        assertThat(decision.parts()).allMatch(part -> part.rate() <= 1_000);
+        assertThat(decision.decidedBy()).isEqualTo("one");
+        assertThat(decision.reasons()).anyMatch(reason -> reason.contains("2 brokers are the fewest"));
+        assertThat(seconds).as("stops as soon as it is clear").isLessThan(30);
+        assertThat(distributor.moves()).isEqualTo(60);
+    }
+
+    @Test
+    void shouldDecideNothingBeforeBrokersCouldReport() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.pass(Distributor.LEARN_NS / 1e9 - 1, distributor);
+        assertThat(cluster.store.written).isEmpty();
+    }
+
+    @Test
+    void shouldSpreadEveryGroupOverTheBrokersOfATopic() {
+        cluster.publishers("orders", 90, 20, 3);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("orders").parts()).hasSize(2).allMatch(part -> part.groups() == 3);
+    }
+
+    @Test
+    void shouldShedWhatABrokerIsTooSlowWith() {
+        cluster.publishers("orders", 40, 20, 0);
+        // Everybody fits one broker by rate, but no broker holds the objective with more than 500 a second.
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
+        assertThat(cluster.stored("orders").parts())
+                .as("seed %d", seed)
+                .hasSizeGreaterThan(1)
+                .allMatch(part -> part.rate() <= 500);
+        assertThat(cluster.stored("orders").homes()).hasSize(40);
+        assertThat(cluster.stored("orders").rounds()).isGreaterThan(1);
+    }
+
+    @Test
+    void shouldSayWhatNoClusterCanHoldAndKeepTheBest() {
+        cluster.publishers("orders", 60, 100, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.KEPT_BEST), 120, distributor);
+        Decision decision = cluster.stored("orders");
+        assertThat(decision.unplacedRate()).isEqualTo(2_000);
+        assertThat(Decision.unpack(decision.unplaced())).hasSize(20);
+        assertThat(decision.parts()).hasSize(4).allMatch(part -> part.rate() == 1_000);
+        assertThat(decision.reasons()).anyMatch(reason -> reason.contains("add brokers"));
+        int before = cluster.store.written.size();
+        cluster.pass(60, distributor);
+        assertThat(cluster.store.written)
+                .as("the unplaced are not placed again and again")
+                .hasSize(before);
+    }
+
+    @Test
+    void shouldPlaceThemWhenABrokerJoins() {
+        cluster.publishers("orders", 60, 100, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.KEPT_BEST), 120, distributor);
+        cluster.brokers.add(new BrokerId("b4"));
+        cluster.brokers.add(new BrokerId("b5"));
+        cluster.until(() -> cluster.is("orders", State.FITTED), 300, distributor);
+        assertThat(cluster.stored("orders").parts()).hasSize(6);
+        assertThat(cluster.stored("orders").homes()).hasSize(60);
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("ROOM_APPEARED");
+    }
+
+    @Test
+    void shouldMovePublishersOfABrokerThatIsGone() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        BrokerId victim = cluster.stored("orders").parts().get(0).broker();
+        long revision = cluster.stored("orders").revision();
+        cluster.brokers.remove(victim);
+        cluster.publishers.values().removeIf(each -> each.at().equals(victim));
+        cluster.until(
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").revision() > revision,
+                120,
+                distributor);
+        assertThat(cluster.stored("orders").parts())
+                .noneMatch(part -> part.broker().equals(victim));
+        assertThat(cluster.stored("orders").homes().keySet()).containsAll(cluster.publishers.keySet());
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("BROKER_GONE");
+    }
+
+    @Test
+    void shouldGoOnWhenABrokerDiesInTheMidstOfMeasuring() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.MEASURING), 60, distributor);
+        BrokerId victim = cluster.stored("orders").parts().get(0).broker();
+        cluster.brokers.remove(victim);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).noneMatch(part -> part.broker()
+                .equals(victim));
+    }
+
+    @Test
+    void shouldNotMoveAnybodyForNoiseButForALastingViolation() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        int before = cluster.store.written.size();
+        // Bad for two of three seconds.
+        for (int i = 0; i < 200; i++) {
+            boolean bad = i % 3 != 0;
+            cluster.slowness = (broker, rate) -> bad ? 0.3 : 0;
+            cluster.pass(1, distributor);
+        }
+        assertThat(cluster.store.written).hasSize(before);
+
+        cluster.slowness = (broker, rate) -> rate > 400 ? 0.3 : 0;
+        cluster.until(() -> cluster.store.written.size() > before, 400, distributor);
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("OBJECTIVE_BROKEN");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).allMatch(part -> part.rate() <= 400);
+    }
+
+    @Test
+    void shouldSeatAFewNewcomersWithoutMovingOthers() {
+        cluster.publishers("orders", 40, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        Map<Long, BrokerId> before = cluster.stored("orders").homes();
+        cluster.publishers("orders", 5, 20, 0);
+        cluster.until(() -> cluster.stored("orders").homes().size() == 45, 30, distributor);
+        assertThat(cluster.stored("orders").homes()).containsAllEntriesOf(before);
+        assertThat(cluster.stored("orders").state()).isEqualTo(State.FITTED);
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("PUBLISHERS_SEATED");
+        assertThat(distributor.moves()).isEqualTo(45);
+    }
+
+    @Test
+    void shouldPlaceAnewWhenManyCome() {
+        cluster.publishers("orders", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        cluster.pass(300, distributor);
+        cluster.publishers("orders", 80, 20, 0);
+        cluster.until(
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").homes().size() == 90,
+                120,
+                distributor);
+        assertThat(cluster.stored("orders").parts()).hasSize(2);
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("PUBLISHERS_CAME");
+    }
+
+    @Test
+    void shouldKeepAPublishersSeatWhenItFollowsToItsHomeOrIsSilent() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        int written = cluster.store.written.size();
+        Map<Long, BrokerId> homes = cluster.stored("orders").homes();
+        cluster.publishers.replaceAll(
+                (id, each) -> new PlacedCluster.Publisher(each.topic(), id, each.rate(), each.group(), homes.get(id)));
+        cluster.pass(30, distributor);
+        Map<Long, PlacedCluster.Publisher> all = Map.copyOf(cluster.publishers);
+        cluster.publishers.clear();
+        cluster.pass(30, distributor);
+        assertThat(distributor.publishers()).isZero();
+        cluster.publishers.putAll(all);
+        cluster.pass(30, distributor);
+        assertThat(distributor.publishers()).isEqualTo(60);
+        assertThat(cluster.store.written).hasSize(written);
+    }
+
+    @Test
+    void shouldRefuseAnUnknownTopicAndTakeItWhenItIsThere() {
+        TopicName later = new TopicName("later");
+        cluster.publishers("later", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.pass(20, distributor);
+        assertThat(cluster.store.written).isEmpty();
+        assertThat(distributor.find(later)).isEmpty();
+        cluster.topic("later", 1_000, 10);
+        cluster.until(() -> cluster.is("later", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("later").homes()).hasSize(10);
+    }
+
+    @Test
+    void shouldDissolveATopicThatIsGoneAndPlaceItAgainWhenItIsBack() {
+        cluster.publishers("orders", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        cluster.limits.clear();
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 10, distributor);
+        assertThat(cluster.stored("orders").homes()).isEmpty();
+        assertThat(distributor.publishers()).isZero();
+        cluster.topic("orders", 1_000, 10);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("orders").homes()).hasSize(10);
+    }
+
+    @Test
+    void shouldKeepAPublisherInTheGroupItNamedFirst() {
+        cluster.publishers("orders", 10, 20, 2);
+        Distributor distributor = cluster.distributor("one");
+        cluster.tick(distributor);
+        PlacedCluster.Publisher first = cluster.publishers.get(1L);
+        cluster.publishers.put(1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
+        cluster.tick(distributor);
+        Place place = distributor.find(ORDERS).orElseThrow();
+        assertThat(place.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
+        assertThat(distributor.table().members(ORDERS).rate()).isEqualTo(9 * 20 + 30);
+        assertThat(distributor.table().members(ORDERS).groups()).isEqualTo(2);
+    }
+
+    @Test
+    void shouldFindOutABrokerThatClaimsMoreThanItCarries() {
+        BrokerId liar = cluster.brokers.get(0);
+        cluster.store.calibrated(
+                new Decisions.Capacity(liar, 1_000_000, 1_000_000, 1, 1_000_000, 2_000_000, 10, 10_000));
+        cluster.publishers("orders", 50, 20, 0);
+        cluster.slowness = (broker, rate) -> broker.equals(liar) && rate > 150 ? 0.5 : 0;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 900, distributor);
+        assertThat(cluster.stored("orders").rateOf(liar)).as("seed %d", seed).isLessThanOrEqualTo(150);
+        assertThat(cluster.stored("orders").homes()).hasSize(50);
+        assertThat(distributor.overrated()).containsExactly(liar);
+        assertThat(distributor.mcap(liar)).isLessThan(300);
+        assertThat(cluster.stored("orders").reasons()).anyMatch(reason -> reason.contains("its capacity is wrong"));
+
+        cluster.store.calibrated(new Decisions.Capacity(liar, 140, 1_000_000, 2, 1_000, 2_000, 10, 10_000));
+        cluster.tick(distributor);
+        assertThat(distributor.overrated()).isEmpty();
+        assertThat(distributor.mcap(liar)).isEqualTo(140);
+    }
+
+    @Test
+    void shouldLeaveReportsThatMakeNoSense() {
+        cluster.publishers("orders", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        BrokerId liar = new BrokerId("liar");
+        Report.OfTopic sound = new Report.OfTopic(
+                ORDERS, 0, new long[] {1}, new float[] {1}, new String[] {""}, new long[0], 0, new int[0]);
+        for (Report.OfTopic absurd : List.of(
+                new Report.OfTopic(
+                        ORDERS, 0, new long[] {1}, new float[0], new String[] {""}, new long[0], 0, new int[0]),
+                new Report.OfTopic(ORDERS, 0, new long[0], new float[0], new String[0], new long[0], -1, new int[0]),
+                new Report.OfTopic(
+                        ORDERS, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[] {3, -5}),
+                new Report.OfTopic(
+                        ORDERS, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[] {99_999, 1}),
+                new Report.OfTopic(null, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[0]))) {
+            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(absurd)), cluster.nowNs))
+                    .isEqualTo(Heard.ABSURD);
+        }
+        assertThat(distributor.report(new Report(liar, 1, 0, -5, List.of(sound)), cluster.nowNs))
+                .isEqualTo(Heard.ABSURD);
+        assertThat(distributor.brokers()).doesNotContain(liar);
+        for (float rate : new float[] {Float.NaN, -1, Float.POSITIVE_INFINITY}) {
+            Report.OfTopic impossible = new Report.OfTopic(
+                    ORDERS, 0, new long[] {7}, new float[] {rate}, new String[] {""}, new long[0], 0, new int[0]);
+            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(impossible)), cluster.nowNs))
+                    .isEqualTo(Heard.TAKEN);
+        }
+        assertThat(distributor.publishers()).isZero();
+        assertThat(distributor.find(ORDERS).orElseThrow().refusals).isNotEmpty();
+    }
+
+    @Test
+    void shouldAskForEverythingWhenAReportIsMissing() {
+        cluster.publishers("orders", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.tick(distributor);
+        cluster.reportOf(cluster.brokers.get(0), distributor);
+        assertThat(distributor.report(cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs))
+                .isEqualTo(Heard.GAP);
+        assertThat(distributor.report(new Report(new BrokerId("new"), 1, 5, 1_000, List.of()), cluster.nowNs))
+                .isEqualTo(Heard.GAP);
+    }
+
+    @Test
+    void shouldGoOnFromTheStoreWhenItsPredecessorIsGone() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor first = cluster.distributor("first");
+        cluster.until(() -> cluster.is("orders", State.MEASURING), 60, first);
+        cluster.pass(5, first);
+        assertThat(cluster.is("orders", State.MEASURING)).isTrue();
+
+        Distributor second = cluster.distributor("second");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, second);
+        assertThat(cluster.stored("orders").decidedBy()).isEqualTo("second");
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).allMatch(part -> part.rate() <= 500);
+        assertThat(cluster.stored("orders").homes()).hasSize(40);
+        assertRevisionsGrow();
+    }
+
+    @Test
+    void shouldLeaveAPlacementThatFitsWhenItTakesOver() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor first = cluster.distributor("first");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, first);
+        int written = cluster.store.written.size();
+        Distributor second = cluster.distributor("second");
+        cluster.pass(120, second);
+        assertThat(cluster.store.written).hasSize(written);
+        assertThat(second.allocated(cluster.stored("orders").parts().get(0).broker()))
+                .isPositive();
+    }
+
+    @Test
+    void shouldDoNoHarmWhenTwoRunAtOnce() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor one = cluster.distributor("one");
+        Distributor two = cluster.distributor("two");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, one, two);
+        int written = cluster.store.written.size();
+        cluster.pass(120, one, two);
+
+        assertThat(cluster.store.written).as("they agree, seed %d", seed).hasSize(written);
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).allMatch(part -> part.rate() <= 500);
+        assertThat(one.find(ORDERS).orElseThrow().stored)
+                .isEqualTo(two.find(ORDERS).orElseThrow().stored);
+        assertThat(one.lostRaces() + two.lostRaces()).as("it did happen").isPositive();
+        assertRevisionsGrow();
+    }
+
+    @Test
+    void shouldProposeAgainWhatTheStoreDidNotTake() {
+        cluster.publishers("orders", 60, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        for (int i = 0; i < 20; i++) {
+            cluster.nowNs += PlacedCluster.TICK_NS;
+            for (BrokerId broker : cluster.brokers) {
+                distributor.report(cluster.reportOf(broker, distributor), cluster.nowNs);
+            }
+            for (Distributor.Proposal proposal : distributor.work(cluster.nowNs)) {
+                distributor.settled(proposal.decision().topic(), Optional.empty(), cluster.nowNs);
+            }
+        }
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+    }
+
+    @Test
+    void shouldShareBrokersBetweenTopics() {
+        cluster.capacity = 500;
+        for (int i = 0; i < 3; i++) {
+            cluster.topic("t" + i, 1_000, 10).publishers("t" + i, 20, 20, 0);
+        }
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(
+                () -> cluster.is("t0", State.FITTED)
+                        && cluster.is("t1", State.FITTED)
+                        && cluster.is("t2", State.FITTED),
+                120,
+                distributor);
+        Set<BrokerId> used = cluster.limits.keySet().stream()
+                .flatMap(topic -> cluster.store.get(topic).stream())
+                .flatMap(decision -> decision.parts().stream())
+                .map(Decision.Part::broker)
+                .collect(Collectors.toSet());
+        assertThat(used).hasSize(3);
+        cluster.brokers.forEach(
+                broker -> assertThat(distributor.allocated(broker)).isLessThanOrEqualTo(500));
+    }
+
+    @Test
+    void shouldSpreadOverAllWhenThatIsThePolicy() {
+        cluster.policy = Policy.LB;
+        cluster.publishers("orders", 40, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("orders").parts()).hasSize(4);
+        assertThat(cluster.stored("orders").policy()).isEqualTo("lb");
+    }
+
+    private void assertRevisionsGrow() {
+        Set<Long> seen = new HashSet<>();
+        long last = 0;
+        for (Decision decision : cluster.store.written) {
+            assertThat(seen.add(decision.revision()))
+                    .as("revision %d once", decision.revision())
+                    .isTrue();
+            assertThat(decision.revision()).isGreaterThan(last);
+            last = decision.revision();
+        }
+    }
+}

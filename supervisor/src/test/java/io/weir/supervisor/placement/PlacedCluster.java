@@ -1,0 +1,253 @@
+package io.weir.supervisor.placement;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.algorithm.LoadDistribution;
+import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.topics.algorithm.DelayCounts;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.TreeMap;
+
+/**
+ * Brokers that report as real ones do, under a clock of the test's: publishers send where their home is, and a broker's messages are too slow
+ * by how much it carries.
+ */
+final class PlacedCluster {
+    static final long TICK_NS = 500_000_000L;
+    static final long OBJECTIVE_NS = 10_000_000L;
+
+    /** The part of a broker's messages that is too slow when it carries so many a second. */
+    interface Slowness {
+        double part(BrokerId broker, double rate);
+    }
+
+    record Publisher(TopicName topic, long id, double rate, String group, BrokerId at) {}
+
+    private static final class Told {
+        private long session = 1;
+        private int number;
+        private boolean all = true;
+        private final Map<Long, Publisher> told = new HashMap<>();
+    }
+
+    final StoredDecisions store = new StoredDecisions();
+    final Map<TopicName, Limit> limits = new HashMap<>();
+    final Map<Long, Publisher> publishers = new LinkedHashMap<>();
+    final List<BrokerId> brokers = new ArrayList<>();
+    final Random random;
+    private final Map<Distributor, Long> readUpTo = new HashMap<>();
+    Slowness slowness = (broker, rate) -> 0;
+    double capacity = 1_000;
+    Policy policy = Policy.SRTM;
+    long nowNs = 1_000_000_000L;
+
+    PlacedCluster(long seed, int count) {
+        random = new Random(seed);
+        for (int i = 0; i < count; i++) {
+            brokers.add(new BrokerId("b" + i));
+        }
+    }
+
+    PlacedCluster topic(String name, double rate, double burst) {
+        limits.put(new TopicName(name), Limit.of(rate, burst));
+        return this;
+    }
+
+    PlacedCluster publishers(String topic, int count, double rate, int groups) {
+        for (int i = 0; i < count; i++) {
+            long id = publishers.size() + 1L;
+            publishers.put(
+                    id,
+                    new Publisher(
+                            new TopicName(topic),
+                            id,
+                            rate,
+                            groups == 0 ? "" : "g" + i % groups,
+                            brokers.get(i % brokers.size())));
+        }
+        return this;
+    }
+
+    Distributor distributor(String me) {
+        Distributor distributor = new Distributor(
+                new Distributor.Settings(
+                        me,
+                        policy,
+                        OBJECTIVE_NS,
+                        capacity,
+                        new LoadDistribution.Settings(2_000_000_000L, 60_000_000_000L, true),
+                        30_000_000_000L,
+                        300_000_000_000L),
+                topic -> Optional.ofNullable(limits.get(topic)),
+                random,
+                nowNs);
+        look(distributor);
+        return distributor;
+    }
+
+    void look(Distributor distributor) {
+        Decisions.Changes changes = store.after(readUpTo.getOrDefault(distributor, 0L));
+        readUpTo.put(distributor, changes.upTo());
+        distributor.capacities(store.capacities());
+        distributor.objectives(store.objectives());
+        changes.decisions().forEach(decision -> distributor.stored(decision, nowNs));
+    }
+
+    /** Time passes, brokers report, the distributors work. */
+    void tick(Distributor... distributors) {
+        nowNs += TICK_NS;
+        for (BrokerId broker : brokers) {
+            for (Distributor distributor : distributors) {
+                report(broker, distributor);
+            }
+        }
+        // All of them decide before the first decision is stored: with two, both decide on the same.
+        Map<Distributor, List<Distributor.Proposal>> proposals = new LinkedHashMap<>();
+        for (Distributor distributor : distributors) {
+            look(distributor);
+            distributor.toBeAsked().forEach(broker -> told(broker, distributor).all = true);
+            proposals.put(distributor, distributor.work(nowNs));
+        }
+        proposals.forEach((distributor, some) -> some.forEach(proposal -> store(distributor, proposal)));
+    }
+
+    private void store(Distributor distributor, Distributor.Proposal proposal) {
+        Decision decision = proposal.decision();
+        boolean won = store.replace(proposal.expected(), decision);
+        distributor.settled(decision.topic(), won ? Optional.of(decision) : store.get(decision.topic()), nowNs);
+    }
+
+    /** Ticks until it is so, but not for ever; answers the seconds it took. */
+    double until(java.util.function.BooleanSupplier condition, double seconds, Distributor... distributors) {
+        long beganNs = nowNs;
+        while (!condition.getAsBoolean()) {
+            if (nowNs - beganNs > seconds * 1e9) {
+                throw new AssertionError("not after " + seconds + " s; stored: " + store.written);
+            }
+            tick(distributors);
+        }
+        return (nowNs - beganNs) / 1e9;
+    }
+
+    void pass(double seconds, Distributor... distributors) {
+        for (long until = nowNs + (long) (seconds * 1e9); nowNs < until; ) {
+            tick(distributors);
+        }
+    }
+
+    private final Map<Distributor, Map<BrokerId, Told>> perDistributor = new HashMap<>();
+
+    private Told told(BrokerId broker, Distributor distributor) {
+        return perDistributor
+                .computeIfAbsent(distributor, fresh -> new HashMap<>())
+                .computeIfAbsent(broker, fresh -> new Told());
+    }
+
+    Report reportOf(BrokerId broker, Distributor distributor) {
+        Told told = told(broker, distributor);
+        if (told.all) {
+            told.all = false;
+            told.session++;
+            told.number = 0;
+            told.told.clear();
+        }
+        Map<TopicName, List<Publisher>> news = new TreeMap<>((a, b) -> a.value().compareTo(b.value()));
+        Map<TopicName, List<Long>> left = new HashMap<>();
+        for (Publisher each : publishers.values()) {
+            if (each.at.equals(broker) && !each.equals(told.told.put(each.id, each))) {
+                news.computeIfAbsent(each.topic, fresh -> new ArrayList<>()).add(each);
+            }
+        }
+        told.told.values().removeIf(each -> {
+            Publisher now = publishers.get(each.id);
+            boolean gone = now == null || !now.at.equals(broker);
+            if (gone) {
+                left.computeIfAbsent(each.topic, fresh -> new ArrayList<>()).add(each.id);
+            }
+            return gone;
+        });
+        List<Report.OfTopic> topics = new ArrayList<>();
+        for (TopicName topic : limits.keySet()) {
+            topics.add(
+                    ofTopic(broker, topic, news.getOrDefault(topic, List.of()), left.getOrDefault(topic, List.of())));
+        }
+        news.forEach((topic, some) -> {
+            if (!limits.containsKey(topic)) {
+                topics.add(ofTopic(broker, topic, some, List.of()));
+            }
+        });
+        return new Report(broker, told.session, told.number++, TICK_NS, topics);
+    }
+
+    private void report(BrokerId broker, Distributor distributor) {
+        if (distributor.report(reportOf(broker, distributor), nowNs) == Distributor.Heard.GAP) {
+            told(broker, distributor).all = true;
+        }
+    }
+
+    private Report.OfTopic ofTopic(BrokerId broker, TopicName topic, List<Publisher> news, List<Long> left) {
+        Optional<Decision> decision = store.get(topic);
+        double rate = rateAt(topic, broker);
+        int messages = (int) Math.round(rate * TICK_NS / 1e9);
+        int slow = 0;
+        double part = slowness.part(broker, rate);
+        for (int i = 0; i < messages; i++) {
+            slow += random.nextDouble() < part ? 1 : 0;
+        }
+        DelayCounts counts = new DelayCounts();
+        if (messages > slow) {
+            counts.add(1_000_000, messages - slow);
+        }
+        if (slow > 0) {
+            counts.add(50_000_000, slow);
+        }
+        String[] groups = news.stream().map(Publisher::group).toArray(String[]::new);
+        float[] rates = new float[news.size()];
+        for (int i = 0; i < rates.length; i++) {
+            rates[i] = (float) news.get(i).rate;
+        }
+        return new Report.OfTopic(
+                topic,
+                decision.map(Decision::revision).orElse(0L),
+                news.stream().mapToLong(Publisher::id).toArray(),
+                rates,
+                groups,
+                left.stream().mapToLong(Long::longValue).toArray(),
+                messages,
+                Report.sparse(counts.take()));
+    }
+
+    /** What publishers of a topic send to a broker, by what is decided now. */
+    double rateAt(TopicName topic, BrokerId broker) {
+        Map<Long, BrokerId> homes = store.get(topic).map(Decision::homes).orElse(Map.of());
+        return publishers.values().stream()
+                .filter(each -> each.topic.equals(topic)
+                        && homes.getOrDefault(each.id, each.at).equals(broker))
+                .mapToDouble(Publisher::rate)
+                .sum();
+    }
+
+    Decision stored(String topic) {
+        return store.get(new TopicName(topic)).orElseThrow();
+    }
+
+    boolean is(String topic, Decision.State state) {
+        return store.get(new TopicName(topic))
+                .map(decision -> decision.state() == state)
+                .orElse(false);
+    }
+
+    static long[] sorted(long[] ids) {
+        long[] copy = ids.clone();
+        Arrays.sort(copy);
+        return copy;
+    }
+}

@@ -1,0 +1,269 @@
+package io.weir.supervisor.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import akka.actor.testkit.typed.javadsl.ActorTestKit;
+import akka.actor.testkit.typed.javadsl.ManualTime;
+import akka.actor.testkit.typed.javadsl.TestProbe;
+import akka.actor.typed.ActorRef;
+import com.typesafe.config.ConfigFactory;
+import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.Decision.State;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The singleton actor, under a clock of the test's, with a store in memory. */
+@Timeout(60)
+class PlacementTest {
+    private static final TopicName ORDERS = new TopicName("orders");
+    private static final BrokerId HERE = new BrokerId("b1");
+
+    private final ActorTestKit kit = ActorTestKit.create(ManualTime.config()
+            .withFallback(ConfigFactory.parseString(
+                    "akka.actor.serialization-bindings { \"io.weir.config.CrossesNodes\" = jackson-cbor }")));
+    private final ManualTime time = ManualTime.get(kit.system());
+    private final StoredDecisions store = new StoredDecisions();
+    private final AtomicLong clock = new AtomicLong(1_000_000_000L);
+    private final TestProbe<PlacementDesk.Command> desk = kit.createTestProbe();
+    private int number;
+
+    @AfterEach
+    void stop() {
+        kit.shutdownTestKit();
+    }
+
+    @Test
+    void shouldStoreWhatItDecidesAndHaveBrokersLook() {
+        ActorRef<Placement.Command> placement = placement("one");
+        run(placement, 20);
+        desk.fishForMessage(
+                Duration.ofSeconds(5),
+                message -> message instanceof PlacementDesk.LookNow
+                        ? akka.actor.testkit.typed.javadsl.FishingOutcomes.complete()
+                        : akka.actor.testkit.typed.javadsl.FishingOutcomes.continueAndIgnore());
+        assertThat(store.get(ORDERS).orElseThrow().homes()).hasSize(10);
+
+        TestProbe<PlacementView> views = kit.createTestProbe();
+        placement.tell(new Placement.Show("", 10, views.getRef()));
+        PlacementView view = views.receiveMessage();
+        assertThat(view.brokers()).hasSize(1);
+        assertThat(view.topics()).hasSize(1);
+        assertThat(view.topics().get(0).publishers()).isEqualTo(10);
+
+        TestProbe<Placement.Explained> explained = kit.createTestProbe();
+        placement.tell(new Placement.Explain(ORDERS, explained.getRef()));
+        assertThat(explained.receiveMessage().topic().orElseThrow().reasons()).isNotEmpty();
+        placement.tell(new Placement.Explain(new TopicName("other"), explained.getRef()));
+        assertThat(explained.receiveMessage().topic()).isEmpty();
+    }
+
+    @Test
+    void shouldPlanWithoutApplying() {
+        ActorRef<Placement.Command> placement = placement("one");
+        run(placement, 12);
+        await("it is placed", placement, () -> store.get(ORDERS).isPresent());
+        int written = store.written.size();
+        TestProbe<WhatIf.Plan> plans = kit.createTestProbe();
+        placement.tell(new Placement.Plan(new WhatIf("orders", "lb", 3, List.of(), null, 2), plans.getRef()));
+        WhatIf.Plan plan = plans.receiveMessage();
+        assertThat(plan.problem()).isNull();
+        assertThat(plan.brokers()).isEqualTo(4);
+        assertThat(plan.topics()).hasSize(1);
+        assertThat(plan.topics().get(0).brokersThen()).isEqualTo(4);
+        assertThat(plan.topics().get(0).rate()).isEqualTo(2 * 10 * 20.0);
+        placement.tell(new Placement.Plan(new WhatIf("nobody", null, 0, List.of(), null, 1), plans.getRef()));
+        assertThat(plans.receiveMessage().problem()).contains("no such topic");
+        placement.tell(new Placement.Plan(new WhatIf(null, null, 0, List.of("b1"), null, 1), plans.getRef()));
+        assertThat(plans.receiveMessage().problem()).contains("no broker would be left");
+        assertThat(store.written).hasSize(written);
+    }
+
+    @Test
+    void shouldAskForEverythingWhenItMissedSomething() {
+        ActorRef<Placement.Command> placement = placement("one");
+        await("it has read the store", placement, () -> {
+            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of()), desk.getRef()));
+            return desk.receiveSeveralMessages(0).isEmpty() && askedForAll();
+        });
+    }
+
+    private boolean askedForAll() {
+        try {
+            desk.expectMessageClass(PlacementDesk.SendAll.class, Duration.ofMillis(50));
+            return true;
+        } catch (AssertionError e) {
+            return false;
+        }
+    }
+
+    @Test
+    void shouldWaitForAStoreThatIsAwayAndThenGoOn() {
+        ActorRef<Placement.Command> placement = placement("one");
+        run(placement, 3);
+        store.away = true;
+        run(placement, 15);
+        assertThat(store.written).isEmpty();
+        store.away = false;
+        await("it is stored", placement, () -> !store.written.isEmpty());
+        assertThat(store.get(ORDERS).orElseThrow().homes()).hasSize(10);
+    }
+
+    @Test
+    void shouldDoNoHarmWhenTwoRunAtOnce() {
+        ActorRef<Placement.Command> one = placement("one");
+        ActorRef<Placement.Command> two = placement("two");
+        int at = number;
+        for (int i = 0; i < 400; i++) {
+            number = at;
+            tick(one, i);
+            number = at;
+            tick(two, i);
+            at++;
+            pass();
+            if (store.get(ORDERS).filter(row -> row.state() == State.FITTED).isPresent()) {
+                break;
+            }
+        }
+        assertThat(store.get(ORDERS).orElseThrow().state()).isEqualTo(State.FITTED);
+        long[] revisions = store.written.stream().mapToLong(Decision::revision).toArray();
+        assertThat(revisions)
+                .isEqualTo(LongStream.rangeClosed(1, revisions.length).toArray());
+        assertThat(store.get(ORDERS).orElseThrow().homes()).hasSize(10);
+    }
+
+    @Test
+    void shouldSendWhatCrossesNodesUnchanged() {
+        TestProbe<PlacementView> views = kit.createTestProbe();
+        TestProbe<Placement.Explained> explained = kit.createTestProbe();
+        TestProbe<WhatIf.Plan> plans = kit.createTestProbe();
+        PlacementView.OfTopic topic = new PlacementView.OfTopic(
+                "orders",
+                "FITTED",
+                "srtm",
+                3,
+                "b1#1",
+                "X",
+                2,
+                10,
+                5,
+                100,
+                0,
+                0,
+                1,
+                List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99)),
+                List.of("r"),
+                List.of("why"));
+        for (CrossesNodes message : List.of(
+                new PlacementDesk.LookNow(),
+                new PlacementDesk.SendAll(),
+                new Placement.Show("a", 5, views.getRef()),
+                new Placement.Explain(ORDERS, explained.getRef()),
+                new Placement.Explained(Optional.of(topic)),
+                new Placement.Explained(Optional.empty()),
+                new Placement.Plan(new WhatIf("orders", "lb", 1, List.of("b1"), 5.0, 2), plans.getRef()),
+                new WhatIf.Plan(
+                        null,
+                        "lb",
+                        1,
+                        0,
+                        0,
+                        List.of(new WhatIf.OfTopic(
+                                "orders", 1, 2, 3, 4, 5, 6, List.of(new WhatIf.Part("b1", 1, 2)), List.of("why")))),
+                new PlacementView(
+                        "srtm",
+                        "b1",
+                        5,
+                        List.of(new PlacementView.OfBroker("b1", 1, 2, 3, true, false)),
+                        List.of(topic),
+                        null))) {
+            kit.serializationTestKit().verifySerialization(message, true);
+        }
+        Placement.Reported reported = new Placement.Reported(report(0), desk.getRef());
+        Object back = kit.serializationTestKit().verifySerialization(reported, false);
+        assertThat(back).usingRecursiveComparison().isEqualTo(reported);
+    }
+
+    private ActorRef<Placement.Command> placement(String me) {
+        return kit.spawn(Placement.create(new Placement.Equipment(
+                new PlacementSettings(
+                        true,
+                        "srtm",
+                        Duration.ofMillis(10),
+                        1_000,
+                        Duration.ofMillis(500),
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(10),
+                        Duration.ofSeconds(30),
+                        Duration.ofMinutes(5)),
+                me,
+                topic -> topic.equals(ORDERS) ? Optional.of(Limit.of(10_000, 100)) : Optional.empty(),
+                store,
+                Runnable::run,
+                new PlacementCounters(),
+                new Random(1),
+                clock::get)));
+    }
+
+    private void run(ActorRef<Placement.Command> placement, int seconds) {
+        for (int i = 0; i < 2 * seconds; i++) {
+            tick(placement, i);
+            pass();
+        }
+    }
+
+    private void await(
+            String what, ActorRef<Placement.Command> placement, java.util.function.BooleanSupplier condition) {
+        for (int i = 0; i < 200; i++) {
+            if (condition.getAsBoolean()) {
+                return;
+            }
+            tick(placement, i);
+            pass();
+        }
+        throw new AssertionError("not within 100 s of the test's clock: " + what);
+    }
+
+    private void tick(ActorRef<Placement.Command> placement, int i) {
+        placement.tell(new Placement.Reported(report(number++), desk.getRef()));
+        // It has taken the report before the clock goes on.
+        TestProbe<PlacementView> views = kit.createTestProbe();
+        placement.tell(new Placement.Show("", 1, views.getRef()));
+        views.receiveMessage();
+    }
+
+    private void pass() {
+        clock.addAndGet(500_000_000L);
+        time.timePasses(Duration.ofMillis(500));
+    }
+
+    private Report report(int of) {
+        long[] ids = of % 20 == 0 ? LongStream.rangeClosed(1, 10).toArray() : new long[0];
+        float[] rates = new float[ids.length];
+        String[] groups = new String[ids.length];
+        for (int i = 0; i < ids.length; i++) {
+            rates[i] = 20;
+            groups[i] = "";
+        }
+        long revision =
+                store.away ? 0 : store.get(ORDERS).map(Decision::revision).orElse(0L);
+        int session = of / 20;
+        return new Report(
+                HERE,
+                session,
+                of % 20,
+                500_000_000L,
+                List.of(new Report.OfTopic(
+                        ORDERS, revision, ids, rates, groups, new long[0], 100, new int[] {5, 100})));
+    }
+}

@@ -1,0 +1,82 @@
+package io.weir.supervisor.placement;
+
+import io.weir.config.value.TopicName;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The store's part, in memory, with all that was ever written. */
+final class StoredDecisions implements Decisions {
+    final List<Decision> written = new ArrayList<>();
+    private final Map<TopicName, Decision> rows = new HashMap<>();
+    private final Map<TopicName, Long> changes = new HashMap<>();
+    private final List<Capacity> capacities = new ArrayList<>();
+    private final Map<TopicName, Long> objectives = new HashMap<>();
+    private long change;
+    boolean away;
+
+    @Override
+    public synchronized boolean replace(long expectedRevision, Decision decision) {
+        answer();
+        Decision there = rows.get(decision.topic());
+        if ((there == null ? 0 : there.revision()) != expectedRevision) {
+            return false;
+        }
+        rows.put(decision.topic(), decision);
+        changes.put(decision.topic(), ++change);
+        written.add(decision);
+        return true;
+    }
+
+    private void answer() {
+        if (away) {
+            throw new IllegalStateException("the store is away");
+        }
+    }
+
+    @Override
+    public synchronized Changes after(long after) {
+        answer();
+        List<Decision> later = changes.entrySet().stream()
+                .filter(entry -> entry.getValue() > after)
+                .sorted(Map.Entry.comparingByValue())
+                .map(entry -> rows.get(entry.getKey()))
+                .toList();
+        return new Changes(change, later);
+    }
+
+    @Override
+    public synchronized Optional<Decision> get(TopicName topic) {
+        answer();
+        return Optional.ofNullable(rows.get(topic));
+    }
+
+    @Override
+    public synchronized void calibrated(Capacity capacity) {
+        capacities.removeIf(each -> each.broker().equals(capacity.broker()));
+        capacities.add(capacity);
+    }
+
+    @Override
+    public synchronized List<Capacity> capacities() {
+        answer();
+        return List.copyOf(capacities);
+    }
+
+    @Override
+    public synchronized void objective(TopicName topic, long objectiveNs) {
+        if (objectiveNs == 0) {
+            objectives.remove(topic);
+        } else {
+            objectives.put(topic, objectiveNs);
+        }
+    }
+
+    @Override
+    public synchronized Map<TopicName, Long> objectives() {
+        answer();
+        return Map.copyOf(objectives);
+    }
+}
