@@ -105,6 +105,30 @@ class LoadDistributionTest {
         }
         assertThat(distribution.assignment().publishers(2)).isBetween(340, 480);
         assertThat(distribution.assignment().brokersUsed()).isEqualTo(3);
+        assertThat(first(distribution, Rule.TRIES_FEWER, 1))
+                .as("broker 1 does not search while what it has is only lent to it")
+                .isGreaterThan(first(distribution, Rule.FULL, 0));
+    }
+
+    private static int first(LoadDistribution distribution, Rule rule, int broker) {
+        List<Reason> reasons = distribution.reasons();
+        for (int i = 0; i < reasons.size(); i++) {
+            if (reasons.get(i).rule() == rule && reasons.get(i).broker() == broker) {
+                return i;
+            }
+        }
+        throw new AssertionError(rule + " was never said of broker " + broker + ": " + reasons);
+    }
+
+    @Test
+    void shouldStopSearchingWhenABrokerIsSnug() {
+        LoadDistribution distribution =
+                distribution(TopicMembers.even(1_000, 10, 5), capacities(2, 20_000), Policy.SRTM, null);
+        run(distribution, 600, 2_000);
+        assertThat(distribution.assignment().publishers(0)).isEqualTo(500);
+        assertThat(distribution.reasons())
+                .filteredOn(reason -> reason.rule() == Rule.TRIES_FEWER)
+                .hasSize(1);
     }
 
     @Test
