@@ -123,9 +123,12 @@ class PlannerPropertiesTest {
             Quotas quotas = some.plan(Policy.MAX_MIN).quotas();
             double[] given = quotas.perBroker();
             double most = Arrays.stream(given).max().orElse(0);
-            double placeable = Arrays.stream(some.brokers().rcaps()).max().orElse(0) < some.members().largest()
+            double placeable = Arrays.stream(some.brokers().rcaps()).max().orElse(0)
+                            < some.members().largest()
                     ? 0
-                    : Math.min(some.members().rate(), Arrays.stream(some.brokers().rcaps()).sum());
+                    : Math.min(
+                            some.members().rate(),
+                            Arrays.stream(some.brokers().rcaps()).sum());
             assertThat(Arrays.stream(given).sum())
                     .as("seed %d: quotas add up to what can be placed", seed)
                     .isGreaterThanOrEqualTo(placeable * (1 - 1e-6));
