@@ -40,7 +40,9 @@ class StoreKillIT {
         Process store = start(directory);
         try {
             try (Connection connection = connect()) {
-                connection.createStatement().execute("CREATE TABLE kept (writer INT, number BIGINT, text VARCHAR(400))");
+                connection
+                        .createStatement()
+                        .execute("CREATE TABLE kept (writer INT, number BIGINT, text VARCHAR(400))");
             }
             for (int kill = 0; kill < KILLS; kill++) {
                 long[] acknowledged = writeUntilKilled(store, kill * 1_000_000L, 300 + random.nextInt(600));
