@@ -63,11 +63,13 @@ final class Screen {
         double top = picture.rate() + Math.max(picture.burst(), picture.rate() / rows);
         int columns = width - AXIS;
         int first = Math.max(0, admitted.size() - columns);
-        double perRow = top / rows;
-        int limitRow = (int) Math.ceil(picture.rate() / perRow) - 1;
+        // The limit is the upper edge of a row, so that a rate at the limit fills it.
+        int limitRow = Math.max(1, Math.min(rows - 1, (int) Math.round(rows * picture.rate() / top))) - 1;
+        double perRow = picture.rate() / (limitRow + 1);
         for (int row = rows - 1; row >= 0; row--) {
-            String axis =
-                    row == limitRow ? number(picture.rate()) : row == rows - 1 ? number(top) : row == 0 ? "0" : "";
+            String axis = row == limitRow
+                    ? number(picture.rate())
+                    : row == rows - 1 ? number(perRow * rows) : row == 0 ? "0" : "";
             StringBuilder line = new StringBuilder(paint(DIM, String.format(Locale.ROOT, "%5s ", axis)));
             line.append(row == limitRow ? paint(RED, "┤") : paint(DIM, "│"));
             line.append(row(admitted.subList(first, admitted.size()), row, perRow, row == limitRow, columns));

@@ -70,7 +70,7 @@ class ScreenTest {
         List<String> lines = plain(picture(List.of(330.0, 150.0, 0.0), new BrokerView("b1", "", 1, 1, 1)), 60, 32);
         int limit = indexOf(lines, "  300 ┤");
 
-        assertThat(lines.get(limit - 1).substring(7, 10)).isEqualTo("▇  ");
+        assertThat(lines.get(limit - 1).substring(7)).isEqualTo("▆");
         assertThat(lines.get(limit).substring(7, 10)).isEqualTo("█┄┄");
     }
 
@@ -90,9 +90,9 @@ class ScreenTest {
         String b2 = lines.get(indexOf(lines, "b2 "));
 
         assertThat(b1).contains("150/s", "600/s");
-        assertThat(b1.substring(5, 42)).as("half of the limit").isEqualTo("█".repeat(18) + "▌" + "·".repeat(18));
-        assertThat(b1.substring(51, 88)).as("all of the demand").isEqualTo("█".repeat(37));
-        assertThat(b2.substring(51, 88)).as("no demand").isEqualTo("·".repeat(37));
+        assertThat(b1.substring(5, 43)).as("half of the limit").isEqualTo("█".repeat(19) + "·".repeat(19));
+        assertThat(b1.substring(51, 89)).as("all of the demand").isEqualTo("█".repeat(38));
+        assertThat(b2.substring(51, 89)).as("no demand").isEqualTo("·".repeat(38));
         assertThat(lines.get(indexOf(lines, "b3 "))).isEqualTo("b3   killed");
     }
 
