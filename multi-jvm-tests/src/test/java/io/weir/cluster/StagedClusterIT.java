@@ -20,10 +20,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Every lever of a cluster on a stage, pulled once, on the embedded store. */
+@Tag("chaos")
 @Timeout(170)
 class StagedClusterIT {
     private static final Duration SOON = Duration.ofSeconds(60);
