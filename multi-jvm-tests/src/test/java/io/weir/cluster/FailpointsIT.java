@@ -52,6 +52,7 @@ import org.slf4j.LoggerFactory;
  * Brokers that break a rule on purpose, in a real cluster, and the checkers that notice it. Whoever trusts "no violation" wants to have seen
  * one. Ordered, since what breaks the books stays in them: first the rules that only the gates can break.
  */
+@Tag("chaos")
 @Timeout(120)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class FailpointsIT {
