@@ -124,15 +124,6 @@ class SecuredClientsIT {
         assertRefused(open(NsqJ::new).sender(Manner.USUAL.withSecret(SECRET), twice()), "E_");
     }
 
-    /** It knows no AUTH, and takes errors that it does not know for success: nothing comes in, but the application is not told. */
-    @Test
-    void shouldLetNothingInFromBrainlagsClientWhichHasNoSecretAndDoesNotSaySo() throws IOException {
-        double before = admitted();
-        Sender sender = open(Brainlag::new).sender(Manner.USUAL.with(certificate), broker());
-        sender.publish("refused", List.of("nobody reads this"));
-        assertThat(admitted()).isEqualTo(before);
-    }
-
     private static void assertRefused(Sender sender, String error) {
         double before = admitted();
         assertThatThrownBy(() -> sender.publish("refused", List.of("nobody reads this")))
