@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -38,6 +39,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
     private static final Duration REVIEW_EVERY = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** An entity answers within milliseconds when sharding knows its home. */
+    private static final Duration ENTITY_PATIENCE = Duration.ofSeconds(1);
     /** A part of what the message path's queue holds, which others need too. */
     private static final int MOST_LAYING = 256;
 
@@ -364,13 +367,26 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
                 TopicDefinition definition = known.get(topic);
                 getContext()
                         .pipeToSelf(
-                                sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, topic))
-                                        .<ShardEntity.Served>ask(
-                                                replyTo -> new ShardEntity.Serve(definition, replyTo), PATIENCE),
-                                (served, failure) ->
-                                        new Laid(topic, failure == null ? served.problem() : failure.getMessage()));
+                                layByEntity(definition),
+                                (problem, failure) ->
+                                        new Laid(topic, failure == null ? problem : failure.getMessage()));
             }
         }
+    }
+
+    /**
+     * The entity lives on this broker, but the way to it leads by sharding's coordinator, which knows no home of it while a broker that died
+     * is still a member, or hands shards over. The topic is then laid without its entity: what the broker holds of a limit must not lie idle.
+     *
+     * @return what is wrong, or null
+     */
+    private CompletionStage<String> layByEntity(TopicDefinition definition) {
+        return sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, definition.name()))
+                .<ShardEntity.Served>ask(replyTo -> new ShardEntity.Serve(definition, replyTo), ENTITY_PATIENCE)
+                .handle((served, failure) -> failure == null
+                        ? CompletableFuture.completedStage(served.problem())
+                        : path.lay(definition).<String>thenApply(laid -> null))
+                .thenCompose(stage -> stage);
     }
 
     private Behavior<Command> onLaid(Laid laid) {

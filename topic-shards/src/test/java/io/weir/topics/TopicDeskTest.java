@@ -44,6 +44,7 @@ class TopicDeskTest {
     private final AtomicInteger ensuresThatFail = new AtomicInteger();
     private final ConcurrentLinkedQueue<String> asked = new ConcurrentLinkedQueue<>();
     private final List<ActorRef<TopicDesk.Command>> desks = new ArrayList<>();
+    private volatile boolean entitiesAreOutOfReach;
     private RunningBroker broker;
 
     /** The store's, in memory. */
@@ -112,6 +113,8 @@ class TopicDeskTest {
             return Behaviors.receiveMessage(message -> {
                 if (message instanceof ShardEntity.Serve serve && test.laysThatFail.getAndDecrement() > 0) {
                     serve.replyTo().tell(new ShardEntity.Served("busy"));
+                } else if (test.entitiesAreOutOfReach) {
+                    test.asked.add("nobody");
                 } else {
                     behind.tell(message);
                 }
@@ -186,6 +189,16 @@ class TopicDeskTest {
                 () -> !RunningBroker.await(broker.path().revisions()).containsKey(gone));
         RunningBroker.await(
                 "the deleted channels are gone", () -> channelsHere(kept).isEmpty());
+    }
+
+    @Test
+    void shouldLayATopicWhoseEntityCannotBeReached() {
+        entitiesAreOutOfReach = true;
+        TopicName topic = topic("out-of-reach");
+        rows.put(Definitions.of(topic, SETTINGS, "work"));
+        desk();
+        RunningBroker.await("it is laid", () -> channelsHere(topic).equals(List.of("work")));
+        assertThat(asked).contains("nobody");
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
 import io.weir.cluster.history.StoreRecorder;
+import io.weir.cluster.history.StoredSupply;
 import io.weir.cluster.history.SupplyAudit;
 import io.weir.cluster.history.Violation;
 import io.weir.cluster.stage.Stage;
@@ -57,6 +58,8 @@ public final class ChaosRun {
 
     /** A message that a lost consumer held comes again after a minute at the most. */
     private static final Duration DRAINED_WITHIN = Duration.ofSeconds(75);
+
+    private static final Duration LAST_READING_WITHIN = Duration.ofSeconds(5);
 
     private static final long LOOK_MS = 100;
 
@@ -281,19 +284,33 @@ public final class ChaosRun {
         }
     }
 
+    /** Brokers go on to exchange supply, so a reading with nothing on its way is waited for. */
+    private void readStore(StoreRecorder store, HistoryWriter history) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + LAST_READING_WITHIN.toNanos();
+        while (true) {
+            long readNs = System.nanoTime();
+            try {
+                StoredSupply now = store.now();
+                if (SupplyAudit.unsettled(now).isEmpty() || readNs - deadlineNs > 0) {
+                    history.store(readNs, now);
+                    return;
+                }
+            } catch (SQLException e) {
+                // Ctrl-C ends the store too, and what was read of it until then is still a history.
+                store.last().ifPresent(last -> history.store(store.lastReadingNs(), last));
+                if (!stopped) {
+                    troubles.add("the store did not answer at the end: " + e.getMessage());
+                }
+                return;
+            }
+            TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+        }
+    }
+
     /** Joins what everybody recorded. */
     private Status collect(Ground ground, Clients clients, StoreRecorder store, HistoryWriter history)
-            throws IOException {
-        long readNs = System.nanoTime();
-        try {
-            history.store(readNs, store.now());
-        } catch (SQLException e) {
-            // Ctrl-C ends the store too, and what was read of it until then is still a history.
-            store.last().ifPresent(last -> history.store(store.lastReadingNs(), last));
-            if (!stopped) {
-                troubles.add("the store did not answer at the end: " + e.getMessage());
-            }
-        }
+            throws IOException, InterruptedException {
+        readStore(store, history);
         for (Admission admission : AdmissionHistory.read(ground.admissions())) {
             history.admitted(admission);
         }
