@@ -36,6 +36,9 @@ import java.util.stream.Stream;
  * <p>Its directory, every process's log in it, stays behind when it is closed, so that a failure can be read.
  */
 public final class BrokerCluster implements AutoCloseable {
+    /** Which of the JVMs that tests run in at the same time this is, as Maven says. */
+    private static final int FORK = Integer.getInteger("surefire.forkNumber", 1);
+
     private static final Duration POLL = Duration.ofMillis(100);
 
     /** What a cluster will be. */
@@ -247,10 +250,15 @@ public final class BrokerCluster implements AutoCloseable {
         }
     }
 
-    /** A port that begins a run of free ones, below the range that the system hands out to clients. */
+    /**
+     * A port that begins a run of free ones, below the range that the system hands out to clients. Tests that run side by side choose from
+     * different halves: one must not find free what the other is about to use.
+     */
     public static int freePortBase(int brokers) {
         for (int attempt = 0; attempt < 200; attempt++) {
-            int base = 10_000 + 10 * ThreadLocalRandom.current().nextInt(2_000);
+            int base = 10_000
+                    + 10_000 * (FORK % 2)
+                    + 10 * ThreadLocalRandom.current().nextInt(1_000);
             if (Stream.iterate(base, port -> port + 1).limit(10L * brokers).allMatch(BrokerCluster::isFree)) {
                 return base;
             }

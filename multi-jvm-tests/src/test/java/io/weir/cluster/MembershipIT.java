@@ -9,10 +9,12 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Three broker JVMs on PostgreSQL. One cluster for all tests: each begins with every broker up. */
+@Tag("side-by-side")
 @Timeout(180)
 class MembershipIT {
     private static final Duration SOON = Duration.ofSeconds(60);

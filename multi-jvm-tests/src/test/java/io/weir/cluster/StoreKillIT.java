@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
  * A3 of the embedded store: what it acknowledged is there after a kill -9. Several connections commit at once, as brokers do; one alone
  * never lost anything. A version of H2 that lost commits did so in about one of twelve kills, so there are many.
  */
+@Tag("side-by-side")
 @Timeout(180)
 class StoreKillIT {
     private static final int KILLS = 20;
