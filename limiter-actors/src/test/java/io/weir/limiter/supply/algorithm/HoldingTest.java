@@ -64,7 +64,7 @@ class HoldingTest {
                 }
             }
         }
-        assertThat(ring[0].share().rateMicros()).isGreaterThan(limit.rateMicros() / 100 * 98);
+        assertThat(ring[0].share().rateMicros()).isGreaterThan(limit.rateMicros() / 100 * 97);
         assertThat(ring[0].share().burstMicros()).isGreaterThan(16 * MICROS);
         assertThat(ring).noneMatch(Holding::lame);
     }
