@@ -13,7 +13,7 @@ import io.weir.config.value.Limit;
  *
  * <p>The dead band keeps noise from moving anything. Where hardly anything is asked for there is no noise, and what lies there would
  * lie idle: up to two dead bands at each neighbour of the one broker that has demand, and as much at every broker behind them. Such a
- * broker therefore hands over whatever is worth a minimum share.
+ * broker therefore hands over whatever is worth a quarter of a minimum share.
  *
  * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at once.
  */
@@ -23,10 +23,13 @@ public final class SupplyEdge {
     /** Asked for less than this part of what is asked of the neighbour, a broker counts as idle. */
     private static final int IDLE_PART = 100;
 
+    /** A move of an idle broker that is smaller than this part of a minimum share is not worth its messages. */
+    private static final int WORTH_PARTS = 4;
+
     private final Step rateStep;
     private final Step burstStep;
 
-    /** One quantity's step: with the dead band, and without it for an idle broker's moves of at least {@code minimumShare}. */
+    /** One quantity's step: with the dead band, and without it for an idle broker. */
     private record Step(EdgeStep usual, EdgeStep ofIdle, long minimumShare) {
         static Step of(double gain, int degree, long minimumShare, double deadBand) {
             EdgeStep plain =
@@ -43,7 +46,7 @@ public final class SupplyEdge {
                 return usually;
             }
             long rest = Math.max(0, -ofIdle.toFirst(mine, my, theirs, their));
-            return rest >= minimumShare ? rest : 0;
+            return rest >= minimumShare / WORTH_PARTS ? rest : 0;
         }
     }
 
