@@ -35,6 +35,30 @@ class TopicShardTest {
     }
 
     @Test
+    void shouldNotGoByAReadingOfTheClockFromAnEarlierTurn() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 20);
+        broker.publish("m0");
+        broker.publish("m1");
+        // The next turn begins with what its sockets brought, before any duty.
+        broker.nowNs += 3_600 * SECOND_NS;
+        broker.publish("m2");
+        assertThat(broker.outcomes.said).as("past the lease").containsExactly("1 accepted", "2 accepted");
+    }
+
+    @Test
+    void shouldReadTheClockOnceForSeveralMessagesOfOnePublisherInATurn() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 20);
+        broker.reads = 0;
+        for (int i = 0; i < 10; i++) {
+            broker.publish("m" + i);
+        }
+        assertThat(broker.reads).as("before and after the first").isEqualTo(2);
+        broker.work();
+        broker.publish("m10");
+        assertThat(broker.reads).isEqualTo(4);
+    }
+
+    @Test
     void shouldAskToBeWokenWhenTheNextTokenComes() {
         ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1);
         broker.publish("m0");
