@@ -11,13 +11,38 @@ import io.weir.config.value.Limit;
  * with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing, to
  * the side with more than twice the demand, so that it does not swing back at once.
  *
+ * <p>The dead band keeps noise from moving anything. Where hardly anything is asked for there is no noise, and what lies there would
+ * lie idle: up to two dead bands at each neighbour of the one broker that has demand, and as much at every broker behind them. Such a
+ * broker therefore hands over whatever is worth a minimum share.
+ *
  * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at once.
  */
 public final class SupplyEdge {
     private static final int ALL_OR_NOTHING_FACTOR = 2;
 
-    private final EdgeStep rateStep;
-    private final EdgeStep burstStep;
+    /** Asked for less than this part of what is asked of the neighbour, a broker counts as idle. */
+    private static final int IDLE_PART = 100;
+
+    private final Step rateStep;
+    private final Step burstStep;
+
+    /** One quantity's step: with the dead band, and without it for an idle broker's moves of at least {@code minimumShare}. */
+    private record Step(EdgeStep usual, EdgeStep ofIdle, long minimumShare) {
+        static Step of(double gain, int degree, long minimumShare, double deadBand) {
+            EdgeStep plain =
+                    EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree).withMinimumShare(minimumShare);
+            return new Step(plain.withDeadBand(deadBand), plain, minimumShare);
+        }
+
+        long handedOver(long mine, long myDemand, long theirs, long theirDemand) {
+            long usually = Math.max(0, -usual.toFirst(mine, myDemand, theirs, theirDemand));
+            if (usually > 0 || myDemand >= theirDemand / IDLE_PART) {
+                return usually;
+            }
+            long rest = Math.max(0, -ofIdle.toFirst(mine, myDemand, theirs, theirDemand));
+            return rest >= minimumShare ? rest : 0;
+        }
+    }
 
     /**
      * @param degree the most neighbours that a broker has
@@ -25,12 +50,8 @@ public final class SupplyEdge {
      */
     public SupplyEdge(Limit limit, int members, int degree, double deadBand) {
         double gain = 1.0 / Math.max(1, degree);
-        rateStep = EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree)
-                .withMinimumShare(EdgeStep.minimumShare(limit.rateMicros(), members))
-                .withDeadBand(deadBand);
-        burstStep = EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree)
-                .withMinimumShare(Limit.MICROS)
-                .withDeadBand(deadBand);
+        rateStep = Step.of(gain, degree, EdgeStep.minimumShare(limit.rateMicros(), members), deadBand);
+        burstStep = Step.of(gain, degree, Limit.MICROS, deadBand);
     }
 
     /** What {@code mine} gives up for {@code theirs}. */
@@ -38,17 +59,10 @@ public final class SupplyEdge {
         if (!mine.admits()) {
             return theirs.admits() ? mine : Share.NONE;
         }
-        long rate = Math.max(
-                0,
-                -rateStep.toFirst(
-                        mine.rateMicros(), myDemand.rateMicros(), theirs.rateMicros(), theirDemand.rateMicros()));
-        long burst = Math.max(
-                0,
-                -burstStep.toFirst(
-                        mine.burstMicros(),
-                        myDemand.backlogMicros(),
-                        theirs.burstMicros(),
-                        theirDemand.backlogMicros()));
+        long rate = rateStep.handedOver(
+                mine.rateMicros(), myDemand.rateMicros(), theirs.rateMicros(), theirDemand.rateMicros());
+        long burst = burstStep.handedOver(
+                mine.burstMicros(), myDemand.backlogMicros(), theirs.burstMicros(), theirDemand.backlogMicros());
         if (theirs.burstMicros() + burst >= Limit.MICROS) {
             return new Share(rate, burst);
         }

@@ -278,6 +278,8 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
     }
 
     private void startLedger() {
+        // What the round that is under way asked of the former one is never answered.
+        sampling = false;
         ledger = getContext()
                 .spawn(
                         SupplyLedger.create(me, with.gates, getContext().getSelf(), with.failpoints),

@@ -36,6 +36,26 @@ class SupplyEdgeTest {
     }
 
     @Test
+    void shouldLeaveHardlyAnythingIdleWhenOneBrokerOfManyHasAllTheDemand() {
+        for (int brokers = 2; brokers <= 12; brokers++) {
+            Limit limit = Limit.of(1_200, 120);
+            Demand[] demands = new Demand[brokers];
+            Arrays.fill(demands, demand(0, 0));
+            demands[0] = demand(2_000, 200);
+            Share[] shares = Share.even(limit, brokers).toArray(Share[]::new);
+            rounds(new SupplyEdge(limit, brokers, 2, 0.03), shares, demands, 500);
+
+            assertThat(shares[0].rateMicros())
+                    .as("of %d brokers", brokers)
+                    .isGreaterThanOrEqualTo(limit.rateMicros() / 100 * 95);
+            // Both ends of every edge have nothing more to say.
+            Share[] before = shares.clone();
+            rounds(new SupplyEdge(limit, brokers, 2, 0.03), shares, demands, 1);
+            assertThat(shares).isEqualTo(before);
+        }
+    }
+
+    @Test
     void shouldBeSilentWhenTheProportionsAreRight() {
         Limit limit = Limit.of(300, 30);
         Share share = new Share(100 * MICROS, 10 * MICROS);

@@ -85,4 +85,7 @@ public sealed interface Act {
 
     /** A topic's limit becomes so many times what it was at first; 1 restores it. */
     record ChangeLimit(String topic, double factor) implements Act {}
+
+    /** Every publisher of a topic gets this broker as its home, by a decision that a rival of the cluster's own distributor might have made. */
+    record Move(String topic, String broker) implements Act {}
 }

@@ -4,7 +4,9 @@ import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.failpoints.Sabotage;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -120,6 +122,20 @@ public record ChaosPlan(
                 newFlooded,
                 newBrief,
                 newSabotage);
+    }
+
+    /** Whether publishers have homes, which faults may change; otherwise each is served where it connects. */
+    boolean placing() {
+        return faults.stream().anyMatch(fault -> fault.family() == Fault.Family.PLACEMENT);
+    }
+
+    /** What every broker is started with. */
+    Map<String, String> environment() {
+        Map<String, String> all = new HashMap<>(sabotage.environment());
+        if (placing()) {
+            all.putAll(HomeBook.ENVIRONMENT);
+        }
+        return all;
     }
 
     double floorOf(ChaosTopic topic) {

@@ -146,11 +146,12 @@ public final class ChaosRun {
                 .allMatch(ground::ready));
         Clients clients = new Clients(ground, scene, plan);
         try (BrokerWatch watch = new BrokerWatch(ground, scene, history);
-                StoreRecorder store = new StoreRecorder(ground.storeUrl())) {
+                StoreRecorder store = new StoreRecorder(ground.storeUrl());
+                HomeBook homes = new HomeBook(ground.storeUrl())) {
             LimitBook limits = new LimitBook(ground, scene.brokers(), store, history);
-            Nemesis nemesis = new Nemesis(scene, ground, limits, history, story);
+            Nemesis nemesis = new Nemesis(scene, ground, limits, homes, history, story);
             try {
-                warm(scene, limits, clients, history);
+                warm(scene, limits, homes, clients, history);
                 chaos(schedule, nemesis, history, begun);
                 afterwards(ground, scene, nemesis, clients, store, history);
             } catch (IllegalStateException e) {
@@ -200,7 +201,7 @@ public final class ChaosRun {
         }
     }
 
-    private void warm(Scene scene, LimitBook limits, Clients clients, HistoryWriter history)
+    private void warm(Scene scene, LimitBook limits, HomeBook homes, Clients clients, HistoryWriter history)
             throws IOException, InterruptedException {
         if (stopped) {
             return;
@@ -213,6 +214,10 @@ public final class ChaosRun {
         clients.start();
         await("every client publishes and consumes", WARM_WITHIN, () -> clients.each()
                 .allMatch(status -> status.ok() > 0 && status.delivered() > 0));
+        if (plan.placing()) {
+            await("every topic's publishers have a home", WARM_WITHIN, () -> scene.topics().stream()
+                    .allMatch(homes::placed));
+        }
         long nowNs = System.nanoTime();
         scene.topics().forEach(topic -> history.channel(nowNs, topic, Clients.CHANNEL));
     }

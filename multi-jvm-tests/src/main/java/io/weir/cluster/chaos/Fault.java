@@ -213,7 +213,17 @@ public enum Fault {
             Touches.BROKERS,
             "A broker is killed, and its heir halts half way through inheriting: somebody else ends what it began.",
             Fault::failpointHeir,
-            Means.FAILPOINTS);
+            Means.FAILPOINTS),
+    MOVE(
+            Family.PLACEMENT,
+            Touches.HOMES,
+            "All publishers of a topic get another broker for their home, and again another, as if two distributors were at odds.",
+            Fault::move),
+    MOVE_AND_KILL(
+            Family.PLACEMENT,
+            Touches.BROKERS,
+            "All publishers of a topic are moved to a broker that is killed while they come, and started again.",
+            Fault::moveAndKill);
 
     /** What can be asked for by one word. */
     public enum Family {
@@ -226,7 +236,8 @@ public enum Fault {
         STORE,
         CPU,
         MEMBERSHIP,
-        FAILPOINT;
+        FAILPOINT,
+        PLACEMENT;
 
         @Override
         public String toString() {
@@ -239,7 +250,8 @@ public enum Fault {
         BROKERS,
         NETWORK,
         STORE,
-        LIMITS
+        LIMITS,
+        HOMES
     }
 
     /** Those that every broker comes to within seconds while supply moves. */
@@ -306,8 +318,11 @@ public enum Fault {
     public boolean possible(Scene scene) {
         return scene.means().containsAll(needs)
                 && scene.brokers().size() >= leastBrokers()
-                && (touches != Touches.LIMITS && this != LIMIT_IN_PARTITION
-                        || !scene.topics().isEmpty());
+                && (!needsTopic() || !scene.topics().isEmpty());
+    }
+
+    private boolean needsTopic() {
+        return touches == Touches.LIMITS || this == LIMIT_IN_PARTITION || family == Family.PLACEMENT;
     }
 
     /** So that who is left is still a majority, and halves are not empty. */
@@ -660,6 +675,32 @@ public enum Fault {
                 .then(backMs - 500, new Act.Disarm(heir))
                 .then(backMs, new Act.Start(heir))
                 .then(backMs + Schedule.BETWEEN_STARTS_MS, new Act.Start(victim))
+                .build();
+    }
+
+    private static Episode move(Draw draw) {
+        String topic = draw.topic();
+        List<String> homes = draw.shuffled();
+        Draw.Telling telling = draw.episode("publishers of " + topic + " move to " + String.join(", then ", homes))
+                .befalls(List.of());
+        long atMs = 0;
+        for (String home : homes) {
+            telling.then(atMs, new Act.Move(topic, home));
+            atMs += draw.between(300, 3_000);
+        }
+        return telling.build();
+    }
+
+    private static Episode moveAndKill(Draw draw) {
+        String topic = draw.topic();
+        String broker = draw.broker();
+        int killMs = draw.between(100, 2_500);
+        return draw.episode("publishers of " + topic + " move to " + broker + ", which is killed")
+                .befalls(broker)
+                .down(broker)
+                .then(0, new Act.Move(topic, broker))
+                .then(killMs, new Act.Kill(broker))
+                .then(killMs + draw.between(7_500, 12_000), new Act.Start(broker))
                 .build();
     }
 }

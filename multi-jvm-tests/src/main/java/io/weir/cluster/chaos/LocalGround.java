@@ -49,7 +49,7 @@ final class LocalGround implements Ground {
         admissions = plan.directory().toAbsolutePath().resolve("admissions");
         cluster = new LocalCluster(this.installation, ClusterDirectory.create(directory), line -> {});
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
-        ofEveryBroker.putAll(plan.sabotage().environment());
+        ofEveryBroker.putAll(plan.environment());
         Runtime.getRuntime().addShutdownHook(lastCare);
     }
 

@@ -17,19 +17,24 @@ import org.slf4j.LoggerFactory;
 final class Nemesis {
     private static final Logger LOG = LoggerFactory.getLogger(Nemesis.class);
     private static final Duration LIMIT_WITHIN = Duration.ofSeconds(60);
+    /** Longer than any fault of the store. */
+    private static final Duration MOVED_WITHIN = Duration.ofSeconds(60);
+
     private static final long LOOK_MS = 50;
 
     private final Scene scene;
     private final Ground ground;
     private final LimitBook limits;
+    private final HomeBook homes;
     private final HistoryWriter history;
     private final Story story;
     private final Collection<String> troubles = new ConcurrentLinkedQueue<>();
 
-    Nemesis(Scene scene, Ground ground, LimitBook limits, HistoryWriter history, Story story) {
+    Nemesis(Scene scene, Ground ground, LimitBook limits, HomeBook homes, HistoryWriter history, Story story) {
         this.scene = scene;
         this.ground = ground;
         this.limits = limits;
+        this.homes = homes;
         this.history = history;
         this.story = story;
     }
@@ -93,6 +98,8 @@ final class Nemesis {
                         .findFirst()
                         .orElseThrow();
                 limits.change(topic, change.factor(), LIMIT_WITHIN);
+            } else if (act instanceof Act.Move move) {
+                homes.move(move.topic(), move.broker(), MOVED_WITHIN);
             } else {
                 ground.carryOut(act);
             }

@@ -49,7 +49,7 @@ final class StagedGround implements Ground {
         this.installation = installation.withBrokerJar(Sabotage.jar(installation));
         settableClocks = plan.faults().contains(Fault.CLOCK_WALL);
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
-        ofEveryBroker.putAll(plan.sabotage().environment());
+        ofEveryBroker.putAll(plan.environment());
         List<String> brokers = Scene.of(plan.brokers(), List.of(), Set.of()).brokers();
         List<String> hosts = new ArrayList<>(brokers);
         hosts.add(Scene.of(plan.brokers(), List.of(), Set.of()).spare());

@@ -45,16 +45,18 @@ class ChaosIT {
     }
 
     @Test
-    void shouldKeepEveryPromiseWhenStoreAndPacketsFailAndBrokersComeAndGo() throws IOException, InterruptedException {
-        ChaosOutcome outcome = run(ChaosPlan.of(4, 12, Duration.ofSeconds(30), directory("store"))
-                .withFaults(Fault.named(List.of("store", "packet", "membership", "driver")))
+    void shouldKeepEveryPromiseWhenTheStoreFailsAndPublishersAreMovedWhileBrokersDie()
+            throws IOException, InterruptedException {
+        ChaosOutcome outcome = run(ChaosPlan.of(4, 59, Duration.ofSeconds(30), directory("store"))
+                .withFaults(Fault.named(List.of("store", "packet", "membership", "driver", "placement", "kill")))
                 .withFloors(List.of(1.0, 0.0, 0.5))
                 .endingBriefly());
 
         assertThat(outcome.troubles()).isEmpty();
-        assertThat(outcome.violated()).as("seed 12: " + outcome.history()).isEmpty();
+        assertThat(outcome.violated()).as("seed 59: " + outcome.history()).isEmpty();
         assertThat(outcome.check().verdict(Invariant.C1).held()).isTrue();
         assertThat(outcome.check().verdict(Invariant.C9).held()).isTrue();
+        assertThat(outcome.faults()).containsKeys("move", "move-and-kill", "store-full", "limit");
     }
 
     /** A checker that cannot fail proves nothing: the same run, with a rule of the protocol left out. */

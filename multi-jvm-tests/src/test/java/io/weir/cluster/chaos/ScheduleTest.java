@@ -204,6 +204,10 @@ class ScheduleTest {
                 mark("wall clock of " + clock.broker(), clock.offsetSeconds(), 0L);
             } else if (act instanceof Act.ChangeLimit limit) {
                 mark("limit of " + limit.topic(), limit.factor(), 1.0);
+            } else if (act instanceof Act.Move move) {
+                // Wherever they are at home they are served: nothing has to be undone.
+                assertThat(scene.brokers()).as(about(timed)).contains(move.broker());
+                assertThat(scene.topics()).as(about(timed)).contains(move.topic());
             } else if (act instanceof Act.KillStore || act instanceof Act.PauseStore || act instanceof Act.FillDisk) {
                 mark("store", act, null);
             } else {

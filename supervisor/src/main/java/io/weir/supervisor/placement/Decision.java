@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,30 @@ public record Decision(
         public int publishers() {
             return ids.length / Long.BYTES;
         }
+    }
+
+    /** The next decision: whoever has a home has it at this broker from now on, as somebody else than the usual decider wants it. */
+    public Decision allAt(BrokerId broker, String by) {
+        ByteBuffer everyone = ByteBuffer.allocate(
+                parts.stream().mapToInt(part -> part.ids.length).sum());
+        parts.forEach(part -> everyone.put(part.ids));
+        double rate = parts.stream().mapToDouble(Part::rate).sum();
+        int groups = parts.stream().mapToInt(Part::groups).max().orElse(0);
+        List<String> why = new ArrayList<>(reasons);
+        why.add(by + " moved all to " + broker);
+        return new Decision(
+                topic,
+                revision + 1,
+                by,
+                policy,
+                State.FITTED,
+                by,
+                rounds,
+                objectiveNs,
+                List.of(new Part(broker, rate, rate, groups, 0, everyone.array())),
+                unplaced,
+                unplacedRate,
+                why);
     }
 
     static byte[] pack(long[] ids) {

@@ -108,8 +108,11 @@ final class StoreConnection implements AutoCloseable {
 
     private Connection open() throws SQLException {
         Properties properties = new Properties();
-        properties.setProperty("user", settings.user());
-        properties.setProperty("password", settings.password());
+        if (!settings.user().isEmpty()) {
+            // Otherwise they are in the URL, and H2 takes nothing twice.
+            properties.setProperty("user", settings.user());
+            properties.setProperty("password", settings.password());
+        }
         boolean postgresql = settings.kind() == StoreKind.POSTGRESQL;
         if (postgresql) {
             // Whole seconds, where 0 would mean for ever; rounded down, an answer that is still in time would be cut

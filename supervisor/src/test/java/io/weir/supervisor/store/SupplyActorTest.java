@@ -267,6 +267,27 @@ class SupplyActorTest {
         }
     }
 
+    @Test
+    void shouldGoOnWithItsRoundsWhenTheLedgerEndsInTheMiddleOfOne() throws Exception {
+        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+            stage.tables.insert(new LimitRow(
+                    TOPIC, 1, new Share(Limit.MICROS, Limit.MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false));
+            Await.until("rounds go on", () -> stage.counters.rounds.get() > 2);
+            // A round asks the gates, which do not answer, until the ledger that is asked next has given up.
+            stage.gatesStand.set(true);
+            long underWayNs = System.nanoTime() + Duration.ofSeconds(2).toNanos();
+            Await.until("a round is under way", () -> System.nanoTime() - underWayNs > 0);
+            long before = stage.counters.rounds.get();
+            for (int i = 0; i < 1_100; i++) {
+                stage.gates.barrier();
+            }
+            stage.receive(1);
+            Await.until("the ledger ends", () -> stage.counters.ledgerRestarts.get() > 0);
+            stage.gatesStand.set(false);
+            Await.until("rounds go on again", () -> stage.counters.rounds.get() > before + 2);
+        }
+    }
+
     /** Who is where in the protocol, with the number of events that the own journal has then. */
     private static final class Steps implements Failpoints {
         private record Seen(Step step, int stored) {}
