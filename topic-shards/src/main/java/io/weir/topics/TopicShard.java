@@ -245,8 +245,9 @@ final class TopicShard {
             retryAtNs = nowNs + RETRY_NS;
         } else {
             retryAtNs = nowNs;
+            gate.endRun();
             Publication publication = line.peek();
-            while (publication != null && passed < AT_ONCE && passNext(publication, passed > 0, nowNs)) {
+            while (publication != null && passed < AT_ONCE && passNext(publication, nowNs)) {
                 passed++;
                 publication = line.peek();
             }
@@ -256,7 +257,7 @@ final class TopicShard {
     }
 
     /** One message of the line's first publication; false if it has to wait on, and then it is known until when. */
-    private boolean passNext(Publication publication, boolean next, long nowNs) {
+    private boolean passNext(Publication publication, long nowNs) {
         if (!hasRoom(1)) {
             retryAtNs = nowNs + RETRY_NS;
             return false;
@@ -271,7 +272,7 @@ final class TopicShard {
         boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
         int tokens = whole ? publication.left() : 1;
         // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
-        if (!passes(tokens, next, nowNs)) {
+        if (!passes(tokens, true, nowNs)) {
             if (whole) {
                 line.remove();
                 waiting -= publication.left();

@@ -67,6 +67,11 @@ public final class TopicGate {
         return count(gate.admitNext(tokens, clock), tokens);
     }
 
+    /** Whatever comes next does not follow right after the one before. */
+    public void endRun() {
+        gate.endRun();
+    }
+
     /**
      * The same by when the message came rather than by when its turn is ({@link Gate#admitAt}): the bound then holds over arrivals,
      * and a thread that is late neither gives nor costs a message its token.

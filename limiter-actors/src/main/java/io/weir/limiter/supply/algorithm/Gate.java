@@ -90,6 +90,11 @@ public final class Gate {
         return passed == Verdict.REFUSED ? admit(tokens, clock) : passed;
     }
 
+    /** Whatever comes next does not follow right after the one before. */
+    public void endRun() {
+        runLeft = 0;
+    }
+
     /**
      * The same for a message that came at {@code arrivalNs}, however late it is looked at: it takes of what was there then, and
      * counts at that time. But not earlier than anything that either bucket was told, be it another message or a change of
