@@ -22,10 +22,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Three broker JVMs with placement; the one where it runs is killed while it measures. */
+@Tag("side-by-side")
 @Timeout(180)
 class PlacementIT {
     private static final Duration SOON = Duration.ofSeconds(60);

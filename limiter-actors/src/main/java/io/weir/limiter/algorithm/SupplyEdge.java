@@ -34,12 +34,15 @@ public final class SupplyEdge {
             return new Step(plain.withDeadBand(deadBand), plain, minimumShare);
         }
 
+        /** Demands count as a minimum share at least: how much less makes no difference, or of two idle brokers one would keep what both have. */
         long handedOver(long mine, long myDemand, long theirs, long theirDemand) {
-            long usually = Math.max(0, -usual.toFirst(mine, myDemand, theirs, theirDemand));
+            long my = Math.max(myDemand, minimumShare);
+            long their = Math.max(theirDemand, minimumShare);
+            long usually = Math.max(0, -usual.toFirst(mine, my, theirs, their));
             if (usually > 0 || myDemand >= theirDemand / IDLE_PART) {
                 return usually;
             }
-            long rest = Math.max(0, -ofIdle.toFirst(mine, myDemand, theirs, theirDemand));
+            long rest = Math.max(0, -ofIdle.toFirst(mine, my, theirs, their));
             return rest >= minimumShare ? rest : 0;
         }
     }

@@ -33,6 +33,9 @@ import java.util.function.Consumer;
  * of which something moved is left alone until the neighbour has told it anew, else the same gap would be closed twice.
  */
 final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
+    /** So many rounds after a move that the wide dead band let pass, the narrow one counts: long enough to get there. */
+    private static final int GO_ON_ROUNDS = 20;
+
     /** A demand that moved by less than this part is as it was told. */
     private static final double SAME_DEMAND = 0.02;
 
@@ -45,13 +48,18 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
      * A topic whose share the ring moves.
      *
      * @param begin the step by which it begins to move, with a wide dead band
-     * @param goOn the step by which it goes on once it moves, with a narrow one: noise does not set it off, and what was set off gets there
+     * @param goOn the step by which it goes on for a while, with a narrow one: noise does not set it off, nor does it end early by chance what
+     *     was set off
      * @param refresh whether it is to be told though nothing changed
      */
     record Mine(Told told, SupplyEdge begin, SupplyEdge goOn, boolean refresh) {}
 
     /** A topic that both ends have told of. */
-    private record Offer(SupplyEdge edge, Demand demand, Told theirs, boolean moving) {}
+    private record Offer(Mine mine, Told theirs, boolean moving) {
+        Holding handedOver(SupplyEdge edge, Holding share) {
+            return Exchange.handedOver(edge, share, mine.told.demand(), theirs.share(), theirs.demand());
+        }
+    }
 
     /** A round is due: the topics of which something may have changed, and those that the ring moves no more. */
     record Round(Collection<Mine> mine, Collection<TopicName> gone) implements Command {}
@@ -59,7 +67,8 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     /** The neighbour has told. */
     record Heard(List<Told> told) implements Command {}
 
-    private record Moved(Set<TopicName> topics, Set<TopicName> rested) implements Command {}
+    /** @param begun those that moved by more than the wide dead band */
+    private record Moved(Set<TopicName> topics, Set<TopicName> begun) implements Command {}
 
     /** A transfer was still open; the same topics are looked at again in the next round. */
     private record Later(List<TopicName> topics) implements Command {}
@@ -71,7 +80,9 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
     private final Map<TopicName, Told> heard = new HashMap<>();
     private final Set<TopicName> awaitingNews = new HashSet<>();
     private final Set<TopicName> postponed = new HashSet<>();
-    private final Set<TopicName> moving = new HashSet<>();
+    /** For how many rounds they go on to move. */
+    private final Map<TopicName, Integer> moving = new HashMap<>();
+
     private final Map<TopicName, Mine> mine = new HashMap<>();
 
     static Behavior<Command> create(Holder peer, Consumer<List<Told>> tell, ActorRef<SupplyLedger.Command> ledger) {
@@ -103,6 +114,8 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
         List<Told> news = new ArrayList<>();
         List<TopicName> changed = new ArrayList<>(postponed);
         postponed.clear();
+        moving.replaceAll((topic, rounds) -> rounds - 1);
+        moving.values().removeIf(rounds -> rounds == 0);
         for (Mine own : due.mine) {
             TopicName topic = own.told.topic();
             mine.put(topic, own);
@@ -154,8 +167,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
 
     private Behavior<Command> onMoved(Moved moved) {
         awaitingNews.addAll(moved.topics);
-        moving.addAll(moved.topics);
-        moving.removeAll(moved.rested);
+        moved.begun.forEach(topic -> moving.put(topic, GO_ON_ROUNDS));
         return this;
     }
 
@@ -168,9 +180,7 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
         List<Offer> offers = new ArrayList<>();
         for (TopicName topic : topics) {
             if (mine.containsKey(topic) && heard.containsKey(topic) && !awaitingNews.contains(topic)) {
-                Mine own = mine.get(topic);
-                boolean isMoving = moving.contains(topic);
-                offers.add(new Offer(isMoving ? own.goOn : own.begin, own.told.demand(), heard.get(topic), isMoving));
+                offers.add(new Offer(mine.get(topic), heard.get(topic), moving.containsKey(topic)));
             }
         }
         if (!offers.isEmpty()) {
@@ -187,19 +197,21 @@ final class RingNeighbour extends AbstractBehavior<RingNeighbour.Command> {
             return List.of();
         }
         Map<TopicName, Holding> wanted = new LinkedHashMap<>();
-        Set<TopicName> rested = new HashSet<>();
+        Set<TopicName> begun = new HashSet<>();
         for (Offer offer : offers) {
-            Told theirs = offer.theirs;
-            Holding part = Exchange.handedOver(
-                    offer.edge, keeper.ledger().share(theirs.topic()), offer.demand, theirs.share(), theirs.demand());
+            TopicName topic = offer.theirs.topic();
+            Holding share = keeper.ledger().share(topic);
+            Holding large = offer.handedOver(offer.mine.begin, share);
+            Holding part = offer.moving ? offer.handedOver(offer.mine.goOn, share) : large;
             if (!part.isNone()) {
-                wanted.put(theirs.topic(), part);
-            } else if (offer.moving) {
-                rested.add(theirs.topic());
+                wanted.put(topic, part);
+            }
+            if (!large.isNone()) {
+                begun.add(topic);
             }
         }
-        if (!wanted.isEmpty() || !rested.isEmpty()) {
-            self.tell(new Moved(Set.copyOf(wanted.keySet()), rested));
+        if (!wanted.isEmpty()) {
+            self.tell(new Moved(Set.copyOf(wanted.keySet()), begun));
         }
         return wanted.isEmpty() ? List.of() : keeper.debit(peer, wanted);
     }

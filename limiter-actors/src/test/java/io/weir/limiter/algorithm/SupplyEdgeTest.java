@@ -40,7 +40,8 @@ class SupplyEdgeTest {
         for (int brokers = 2; brokers <= 12; brokers++) {
             Limit limit = Limit.of(1_200, 120);
             Demand[] demands = new Demand[brokers];
-            Arrays.fill(demands, demand(0, 0));
+            // What is left of a demand that was there long ago, the more the further from the busy broker.
+            Arrays.setAll(demands, i -> new Demand(Math.min(100, 1L << i), 0));
             demands[0] = demand(2_000, 200);
             Share[] shares = Share.even(limit, brokers).toArray(Share[]::new);
             rounds(new SupplyEdge(limit, brokers, 2, 0.03), shares, demands, 500);

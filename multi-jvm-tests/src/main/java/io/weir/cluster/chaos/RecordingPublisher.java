@@ -116,6 +116,9 @@ public final class RecordingPublisher extends Thread {
         }
         if (answer.equals("OK")) {
             record.publish(Outcome.ok, op, plan.topic(), plan.broker(), null);
+        } else if (answer.endsWith("is not known")) {
+            // On the way to its home; the protocol has no word of its own for that.
+            record.publish(Outcome.info, op, plan.topic(), plan.broker(), answer);
         } else if (answer.startsWith("E_PUB_FAILED") || answer.startsWith("E_BAD_TOPIC")) {
             record.publish(Outcome.fail, op, plan.topic(), plan.broker(), answer);
         } else {

@@ -16,10 +16,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The tour in its short form, as a script runs it, and that it leaves nothing behind, however it ends. */
+@Tag("side-by-side")
 @Timeout(150)
 class DemoIT {
     private static final Path DIRECTORY = BuiltDistribution.directory("demo");

@@ -22,7 +22,7 @@ public final class Exchange {
         }
         return mine.lame()
                 ? Holding.NONE
-                : mine.cut(edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand));
+                : mine.cutFor(theirs, edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand));
     }
 
     /**

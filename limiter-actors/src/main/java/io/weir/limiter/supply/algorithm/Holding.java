@@ -80,16 +80,25 @@ public record Holding(Supply leased, Supply kept) {
                 || Math.abs(kept.burstMicros() - target.kept.burstMicros()) > all.burstMicros() / 5;
     }
 
-    /** The part of this to move when {@code wanted} is, from each account by what it has; see {@link Supply#cut}. */
+    /** The part of this to move when {@code wanted} is, from each account by what it has; see {@link Supply#cutFor}. */
     public Holding cut(Share wanted) {
+        return cutFor(NONE, wanted);
+    }
+
+    /**
+     * The same towards a side that holds {@code theirs}. Without it, a broker with less than two messages of burst would keep its rate for
+     * ever: what it is asked for is always a little less than half of it.
+     */
+    Holding cutFor(Holding theirs, Share wanted) {
         Share all = share();
         long keptRate = part(kept.rateMicros(), wanted.rateMicros(), all.rateMicros());
         long keptBurst = part(kept.burstMicros(), wanted.burstMicros(), all.burstMicros());
         return new Holding(
-                leased.cut(
+                leased.cutFor(
+                        theirs.leased.burstMicros(),
                         Math.min(wanted.rateMicros(), all.rateMicros()) - keptRate,
                         Math.min(wanted.burstMicros(), all.burstMicros()) - keptBurst),
-                kept.cut(keptRate, keptBurst));
+                kept.cutFor(theirs.kept.burstMicros(), keptRate, keptBurst));
     }
 
     /**

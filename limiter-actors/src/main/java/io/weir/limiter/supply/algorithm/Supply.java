@@ -41,16 +41,17 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     }
 
     /**
-     * The part of this to move when (ρ, β) are wanted. Neither side may be left lame: what moves takes one message of
-     * burst along, and if the rest could then not admit, all of it moves (when at least half was wanted) or nothing.
+     * The part of this to move when (ρ, β) are wanted by a side that has {@code theirBurstMicros}. Neither side may be left lame: what
+     * moves takes one message of burst along unless there is one, and if the rest could then not admit, all of it moves (when at least
+     * half was wanted) or nothing.
      */
-    public Supply cut(long wantedRateMicros, long wantedBurstMicros) {
+    public Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
         long rate = Math.min(Math.max(0, wantedRateMicros), rateMicros);
         long burst = Math.min(Math.max(0, wantedBurstMicros), burstMicros);
         if (rate == 0 && burst == 0) {
             return NONE;
         }
-        if (rate > 0 && burst < Limit.MICROS) {
+        if (rate > 0 && theirBurstMicros + burst < Limit.MICROS) {
             burst = Math.min(Limit.MICROS, burstMicros);
         }
         if (rateMicros > rate && burstMicros - burst < Limit.MICROS) {
