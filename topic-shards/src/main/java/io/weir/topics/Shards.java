@@ -53,6 +53,11 @@ final class Shards implements MessagePort {
 
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
     private Federation federation;
+    /** Whose the last publication was, of which topic and in which turn: one that is like it in all three follows right after it. */
+    private Publisher lastPublisher;
+
+    private TopicShard lastShard;
+    private long lastPublishedNs;
     private long nextId;
     private long dropped;
     private long nowNs;
@@ -87,26 +92,32 @@ final class Shards implements MessagePort {
     public boolean publish(PublishRequest request, long atNs) {
         nowNs = atNs;
         TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
+        boolean next = request.publisher() == lastPublisher && shard == lastShard && atNs == lastPublishedNs;
+        if (!next) {
+            lastPublisher = request.publisher();
+            lastShard = shard;
+            lastPublishedNs = atNs;
+        }
         if (shard == null) {
             request.publisher().failed(request.ticket(), "this broker has no room for another topic");
         } else if (request.messages() == 0) {
-            publishOne(shard, request);
+            publishOne(shard, request, next);
         } else {
-            publishBatch(shard, request);
+            publishBatch(shard, request, next);
         }
         return true;
     }
 
-    private void publishOne(TopicShard shard, PublishRequest request) {
+    private void publishOne(TopicShard shard, PublishRequest request, boolean next) {
         int message = store(request, request.bodyAt(), request.bodyLength());
         if (message == MessageStore.FULL) {
             refuseAsFull(request);
             return;
         }
-        shard.publish(request.publisher(), request.ticket(), message, request.arrivalNs(), nowNs);
+        shard.publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
     }
 
-    private void publishBatch(TopicShard shard, PublishRequest request) {
+    private void publishBatch(TopicShard shard, PublishRequest request, boolean next) {
         Publication publication = newPublication(request.publisher(), request.ticket(), nowNs, request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
@@ -123,7 +134,7 @@ final class Shards implements MessagePort {
             publication.add(message);
             at += Integer.BYTES + length;
         }
-        shard.publish(publication, request.arrivalNs(), nowNs);
+        shard.publish(publication, next, request.arrivalNs(), nowNs);
     }
 
     private static void refuseAsFull(PublishRequest request) {
@@ -325,6 +336,9 @@ final class Shards implements MessagePort {
     @Override
     public int doWork(long atNs) {
         nowNs = atNs;
+        // Supply may change now; and neither is kept in memory by this.
+        lastPublisher = null;
+        lastShard = null;
         int done = gates.poll(atNs);
         boolean supplyChanged = done > 0;
         checkWallClock();

@@ -154,10 +154,11 @@ final class TopicShard {
      * One stored message.
      *
      * @param arrivalNs when it came to the cluster's first broker; not after {@code nowNs}
+     * @param next whether it follows right after another of its publisher's in this turn
      */
-    void publish(Publisher publisher, long ticket, int message, long arrivalNs, long nowNs) {
+    void publish(Publisher publisher, long ticket, int message, boolean next, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0 && hasRoom(1)) {
-            if (passes(1, arrivalNs)) {
+            if (passes(1, next, arrivalNs)) {
                 asked(1, nowNs);
                 counted(1, arrivalNs);
                 route(message, nowNs);
@@ -178,10 +179,10 @@ final class TopicShard {
     }
 
     /** Several stored messages. The publication is this shard's from now on. */
-    void publish(Publication publication, long arrivalNs, long nowNs) {
+    void publish(Publication publication, boolean next, long arrivalNs, long nowNs) {
         if (settings != null && waiting == 0) {
             int count = publication.count;
-            if (hasRoom(count) && passes(count, arrivalNs)) {
+            if (hasRoom(count) && passes(count, next, arrivalNs)) {
                 asked(count, nowNs);
                 counted(count, arrivalNs);
                 while (publication.left() > 0) {
@@ -204,7 +205,7 @@ final class TopicShard {
         if (delays.isEmpty()) {
             shards.listDelayed(this);
         }
-        delays.add(shards.clock().getAsLong() - arrivalNs, messages);
+        delays.add(gate.readNs() - arrivalNs, messages);
     }
 
     DelayCounts delays() {
@@ -244,6 +245,7 @@ final class TopicShard {
             retryAtNs = nowNs + RETRY_NS;
         } else {
             retryAtNs = nowNs;
+            gate.endRun();
             Publication publication = line.peek();
             while (publication != null && passed < AT_ONCE && passNext(publication, nowNs)) {
                 passed++;
@@ -270,7 +272,7 @@ final class TopicShard {
         boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
         int tokens = whole ? publication.left() : 1;
         // What waited counts when its wait was over: the turn's time, which is the same for all that goes on in it.
-        if (!passes(tokens, nowNs)) {
+        if (!passes(tokens, true, nowNs)) {
             if (whole) {
                 line.remove();
                 waiting -= publication.left();
@@ -323,10 +325,13 @@ final class TopicShard {
         }
     }
 
-    private boolean passes(int tokens, long arrivalNs) {
-        boolean passes = settings.clock() == BucketClock.ARRIVAL
-                ? gate.admitAt(tokens, arrivalNs, shards.clock())
-                : gate.admit(tokens, shards.clock());
+    private boolean passes(int tokens, boolean next, long arrivalNs) {
+        boolean passes;
+        if (settings.clock() == BucketClock.ARRIVAL) {
+            passes = gate.admitAt(tokens, arrivalNs, shards.clock());
+        } else {
+            passes = next ? gate.admitNext(tokens, shards.clock()) : gate.admit(tokens, shards.clock());
+        }
         if (!passes && settings.mode() == LimitMode.SHADOW) {
             gate.countDelayed(tokens);
             return true;

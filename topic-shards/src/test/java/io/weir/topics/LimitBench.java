@@ -37,8 +37,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * {@code mvn -Pquick,limit-bench -pl topic-shards -am test} runs it; what a message costs with sockets is {@code
  * dataPathNanosPerMessage} of {@code weir bench throughput -o json}.
  *
- * <p>{@code clock}: told, a field, so that only the work is measured; read, {@code System.nanoTime} as in a broker, which reads it twice a
- * token.
+ * <p>{@code clock}: told, a field, so that only the work is measured; read, {@code System.nanoTime} as in a broker. {@code turn}: messages of
+ * one publisher that come at once. A broker reads the clock twice for a run of them ({@link
+ * io.weir.limiter.supply.algorithm.Gate#admitNext}), so alone a message pays for both readings.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -53,10 +54,11 @@ public class LimitBench {
     /** So many wait in line while one passes. */
     private static final int IN_LINE = 1_000;
 
-    private static final int A_TURN = 32;
-
     @Param({"told", "read"})
     public String clock;
+
+    @Param({"1", "32"})
+    public int turn;
 
     private final WaitingLine line = new FifoLine();
     private final Outcomes outcomes = new Outcomes();
@@ -136,14 +138,18 @@ public class LimitBench {
         in.put(name).put(new byte[BODY_BYTES]);
     }
 
-    /** As in the loop: messages of one turn have one time. */
-    private void tick() {
-        if (told) {
-            nowNs += 100;
-        } else if (++inTurn == A_TURN) {
+    /** As in the loop, messages of one turn have one time; answers whether this one follows another in its turn. */
+    private boolean tick() {
+        boolean next = ++inTurn < turn;
+        if (!next) {
             inTurn = 0;
-            nowNs = System.nanoTime();
+            nowNs = told ? nowNs + 100L * turn : System.nanoTime();
         }
+        return next;
+    }
+
+    private boolean admit(boolean next) {
+        return next ? gate.admitNext(1, time) : gate.admit(1, time);
     }
 
     private Publication one(Publication publication) {
@@ -155,8 +161,7 @@ public class LimitBench {
     /** A message that finds its token: what {@link TopicShard#publish} asks of the limiter. */
     @Benchmark
     public boolean gateWhenItPassesAtOnce() {
-        tick();
-        boolean passed = gate.admit(1, time);
+        boolean passed = admit(tick());
         gates.arrived(gate, 1, 0, nowNs);
         return passed;
     }
@@ -164,16 +169,16 @@ public class LimitBench {
     /** A message that has to stand in line first: into it, and one out of it, as {@link TopicShard#drain} does it. */
     @Benchmark
     public boolean gateAndLineWhenItWaits() {
-        tick();
+        boolean next = tick();
         line.add(one(spare));
         gates.arrived(gate, 1, IN_LINE + 1, nowNs);
         gate.countDelayed(1);
         boolean expired = line.expired(nowNs - TimeUnit.HOURS.toNanos(1)) != null;
-        Publication next = line.peek();
-        boolean passed = gate.admit(1, time);
+        Publication first = line.peek();
+        boolean passed = admit(next);
         line.remove();
         gate.waiting(IN_LINE);
-        spare = next;
+        spare = first;
         return passed && !expired;
     }
 

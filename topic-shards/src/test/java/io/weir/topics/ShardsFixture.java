@@ -90,6 +90,9 @@ final class ShardsFixture {
     final Outcomes outcomes = new Outcomes();
     final Shards shards;
     long nowNs = 1_000;
+    /** How often the clock was asked. */
+    int reads;
+
     private final PublishRequest request = new PublishRequest();
     private long ticket;
 
@@ -114,8 +117,13 @@ final class ShardsFixture {
                 ended.add(topic);
             }
         };
-        shards = new Shards(settings, 1 << 20, gates, directory, 1, () -> nowNs, () -> 5_000);
+        shards = new Shards(settings, 1 << 20, gates, directory, 1, this::read, () -> 5_000);
         lease.renewed(nowNs);
+    }
+
+    private long read() {
+        reads++;
+        return nowNs;
     }
 
     ShardsFixture topic(TopicSettings settings, String... channels) {

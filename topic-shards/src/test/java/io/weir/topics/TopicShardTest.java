@@ -35,6 +35,49 @@ class TopicShardTest {
     }
 
     @Test
+    void shouldNotGoByAReadingOfTheClockFromAnEarlierTurn() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 20);
+        broker.publish("m0");
+        broker.publish("m1");
+        // The next turn begins with what its sockets brought, before any duty.
+        broker.nowNs += 3_600 * SECOND_NS;
+        broker.publish("m2");
+        assertThat(broker.outcomes.said).as("past the lease").containsExactly("1 accepted", "2 accepted");
+    }
+
+    @Test
+    void shouldNotGoByAnEarlierReadingWhenTheLineMovesOn() {
+        long longNs = 7_200 * SECOND_NS;
+        ShardsFixture broker = new ShardsFixture()
+                .topic(new TopicSettings(LimitMode.SHAPE, longNs, 100, 1, Overflow.HOLD_BACK))
+                .supply(10, 20);
+        broker.publish("m0");
+        broker.publishBatch("1", "2", "3", "4", "5");
+        broker.publish("m6");
+        broker.nowNs += 3_600 * SECOND_NS;
+        // There is room now, and the batch in front is refused without a look at the gate.
+        broker.shards.lay(
+                Definitions.of(TOPIC, new LimitSettings(1, 2_000_000, 0, Sharing.DEFAULT), Definitions.hasty(longNs)));
+        broker.work();
+        assertThat(broker.outcomes.said).hasSize(2).first().isEqualTo("1 accepted");
+        assertThat(broker.outcomes.said.get(1)).startsWith("2 failed: the topic's limit lets at most 2 messages pass");
+        assertThat(broker.stats().waiting()).as("past the lease").isEqualTo(1);
+    }
+
+    @Test
+    void shouldReadTheClockOnceForSeveralMessagesOfOnePublisherInATurn() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 20);
+        broker.reads = 0;
+        for (int i = 0; i < 10; i++) {
+            broker.publish("m" + i);
+        }
+        assertThat(broker.reads).as("before and after the first").isEqualTo(2);
+        broker.work();
+        broker.publish("m10");
+        assertThat(broker.reads).isEqualTo(4);
+    }
+
+    @Test
     void shouldAskToBeWokenWhenTheNextTokenComes() {
         ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(1_000, 1);
         broker.publish("m0");

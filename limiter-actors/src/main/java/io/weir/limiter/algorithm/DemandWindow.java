@@ -22,6 +22,11 @@ public final class DemandWindow {
     /** The number of the slot that is being written, counted from {@link #startNs}. */
     private long slot;
 
+    /** Where that slot stands, and when it ends: most arrivals come within it and need no division. */
+    private int at;
+
+    private long slotEndNs;
+
     public DemandWindow(long slotNs, int slots, long nowNs) {
         if (slotNs <= 0 || slots < 1) {
             throw new IllegalArgumentException("a window of " + slots + " slots of " + slotNs + " ns");
@@ -30,12 +35,12 @@ public final class DemandWindow {
         this.arrivedMicros = new long[slots];
         this.backlogMicros = new long[slots];
         this.startNs = nowNs;
+        this.slotEndNs = nowNs + slotNs;
     }
 
     /** Counts what arrived, and the backlog that it left behind. */
     public void arrived(long micros, long backlogAfterMicros, long nowNs) {
         advance(nowNs);
-        int at = (int) (slot % arrivedMicros.length);
         arrivedMicros[at] += micros;
         backlogMicros[at] = Math.max(backlogMicros[at], backlogAfterMicros);
     }
@@ -56,12 +61,17 @@ public final class DemandWindow {
     }
 
     private void advance(long nowNs) {
+        if (nowNs - slotEndNs < 0) {
+            return;
+        }
         long current = (nowNs - startNs) / slotNs;
         long first = Math.max(slot + 1, current - arrivedMicros.length + 1);
         for (long s = first; s <= current; s++) {
             arrivedMicros[(int) (s % arrivedMicros.length)] = 0;
             backlogMicros[(int) (s % backlogMicros.length)] = 0;
         }
-        slot = Math.max(slot, current);
+        slot = current;
+        at = (int) (slot % arrivedMicros.length);
+        slotEndNs = startNs + (slot + 1) * slotNs;
     }
 }

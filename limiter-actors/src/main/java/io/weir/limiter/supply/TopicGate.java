@@ -62,6 +62,16 @@ public final class TopicGate {
         return count(gate.admit(tokens, clock), tokens);
     }
 
+    /** The same for a message that is decided right after the one before, see {@link Gate#admitNext}. */
+    public boolean admitNext(int tokens, LongSupplier clock) {
+        return count(gate.admitNext(tokens, clock), tokens);
+    }
+
+    /** Whatever comes next does not follow right after the one before. */
+    public void endRun() {
+        gate.endRun();
+    }
+
     /**
      * The same by when the message came rather than by when its turn is ({@link Gate#admitAt}): the bound then holds over arrivals,
      * and a thread that is late neither gives nor costs a message its token.
@@ -91,6 +101,11 @@ public final class TopicGate {
     /** The time at which the last message that passed counts. */
     public long stampNs() {
         return gate.stampNs();
+    }
+
+    /** When it was decided, by the clock as the gate read it for that. */
+    public long readNs() {
+        return gate.readNs();
     }
 
     void arrived(int tokens, long waitingTokens, long nowNs) {

@@ -6,6 +6,9 @@ import java.util.Arrays;
  * What one consumer holds unacknowledged: found by message id, and listed by deadline. A consumer's time-out is the same for all
  * its messages, so a new deadline nearly always is the latest and joins at the list's end: no timer per message, and the
  * head says when to look next.
+ *
+ * <p>Most consumers acknowledge in the order in which they got their messages, and then the one that is looked for is the list's
+ * first. So there is an index of the ids only from the first search that needs one on until nothing is in flight.
  */
 public final class InFlight {
     public static final int NONE = -1;
@@ -16,8 +19,10 @@ public final class InFlight {
     private long[] deadlinesNs;
     private int[] before;
     private int[] after;
-    /** Open addressing with linear probing: slot + 1, or 0. At most half full. */
+    /** Open addressing with linear probing: slot + 1, or 0. At most half full, and empty unless {@link #indexed}. */
     private int[] index;
+
+    private boolean indexed;
 
     private int firstFree = NONE;
     private int head = NONE;
@@ -30,21 +35,22 @@ public final class InFlight {
 
     /**
      * @param entry what the channel knows of the message
-     * @throws IllegalStateException if that id is in flight here already
+     * @throws IllegalStateException if that id is in flight here already; without an index that is noticed when one is made
      */
     public void add(long id, long entry, long nowNs, long deadlineNs) {
         if (firstFree == NONE) {
             resize(ids.length * 2);
         }
-        int at = placeFor(id);
         int slot = firstFree;
+        if (indexed) {
+            index[placeFor(id)] = slot + 1;
+        }
         firstFree = after[slot];
         ids[slot] = id;
         entries[slot] = entry;
         sentNs[slot] = nowNs;
         size++;
         enlist(slot, deadlineNs);
-        index[at] = slot + 1;
     }
 
     private int placeFor(long id) {
@@ -61,6 +67,12 @@ public final class InFlight {
 
     /** The slot of a message, or {@link #NONE}. Valid until the next addition or removal. */
     public int find(long id) {
+        if (head != NONE && ids[head] == id) {
+            return head;
+        }
+        if (!indexed) {
+            makeIndex();
+        }
         int mask = index.length - 1;
         int at = hash(id) & mask;
         while (index[at] != 0) {
@@ -74,11 +86,14 @@ public final class InFlight {
     }
 
     public void remove(int slot) {
-        unindex(slot);
+        if (indexed) {
+            unindex(slot);
+        }
         delist(slot);
         after[slot] = firstFree;
         firstFree = slot;
         size--;
+        indexed &= size > 0;
     }
 
     public void deadline(int slot, long deadlineNs) {
@@ -171,6 +186,13 @@ public final class InFlight {
             firstFree = slot;
         }
         index = new int[slots * 2];
+        if (indexed) {
+            makeIndex();
+        }
+    }
+
+    private void makeIndex() {
+        indexed = true;
         for (int slot = head; slot != NONE; slot = after[slot]) {
             index[placeFor(ids[slot])] = slot + 1;
         }

@@ -15,22 +15,26 @@ import java.util.function.IntFunction;
  * message takes a block of a larger class; only one that is larger than all free blocks finds no room then.
  *
  * <pre>
- *  block: | int64 timestamp | int64 id | int64 due | int32 length | int32 references | uint16 length, context | body |
+ *  block: | int64 timestamp | int64 id | int32 length | int32 references | int64 due | uint16 length, context | body |
  * </pre>
  *
- * The sign of the body's length says whether a message has a context; most have none, and then not its length either.
- * A message is named by an {@code int}: the place of its block, in units of 32 bytes.
+ * The two uppermost bits of the body's length say whether a message has a context and a time at which it is due; most have
+ * neither, and then no room is taken for them. So a message of a hundred bytes takes two lines of the processor's cache: slabs begin at such a
+ * line. A message is named by an {@code int}: the place of its block, in units of 32 bytes.
  */
 public final class MessageStore {
     public static final int FULL = -1;
 
     private static final int UNIT = 32;
-    private static final int HEADER = 32;
+    private static final int CACHE_LINE = 64;
+    private static final int HEADER = 24;
     private static final int ID = 8;
-    private static final int DUE = 16;
-    private static final int LENGTH = 24;
-    private static final int REFERENCES = 28;
+    private static final int LENGTH = 16;
+    private static final int REFERENCES = 20;
+    private static final int DUE_LENGTH = 8;
     private static final int WITH_CONTEXT = 1 << 31;
+    private static final int WITH_DUE = 1 << 30;
+    private static final int MAX_LENGTH = WITH_DUE - 1;
     private static final int CONTEXT_LENGTH = 2;
     private static final int MAX_CONTEXT = 0xffff;
     private static final int LEAST_SLAB = 1 << 20;
@@ -66,14 +70,18 @@ public final class MessageStore {
      * @param maxMessageBytes the largest body that will come, its context included
      */
     public MessageStore(long maxBytes, int maxMessageBytes) {
-        this(maxBytes, maxMessageBytes, ByteBuffer::allocateDirect);
+        this(maxBytes, maxMessageBytes, MessageStore::fromCacheLine);
+    }
+
+    private static ByteBuffer fromCacheLine(int bytes) {
+        return ByteBuffer.allocateDirect(bytes + CACHE_LINE - 1).alignedSlice(CACHE_LINE);
     }
 
     /** @param memory gives a slab, or throws {@link OutOfMemoryError} */
     MessageStore(long maxBytes, int maxMessageBytes, IntFunction<ByteBuffer> memory) {
         this.memory = memory;
         int slabBytes = LEAST_SLAB;
-        while (slabBytes < maxMessageBytes + HEADER + CONTEXT_LENGTH) {
+        while (slabBytes < maxMessageBytes + HEADER + DUE_LENGTH + CONTEXT_LENGTH) {
             slabBytes <<= 1;
         }
         slabUnits = slabBytes / UNIT;
@@ -114,7 +122,8 @@ public final class MessageStore {
             long timestampNs,
             long id,
             long dueNs) {
-        int before = contextLength == 0 ? 0 : CONTEXT_LENGTH + contextLength;
+        int due = dueNs == 0 ? 0 : DUE_LENGTH;
+        int before = due + (contextLength == 0 ? 0 : CONTEXT_LENGTH + contextLength);
         long blockBytes = (long) HEADER + before + length;
         if (contextLength > MAX_CONTEXT || blockBytes > (long) slabUnits * UNIT) {
             throw new IllegalArgumentException("a body of " + length + " bytes with a context of " + contextLength
@@ -137,12 +146,14 @@ public final class MessageStore {
         int base = unit * UNIT;
         bytes.putLong(base, timestampNs);
         bytes.putLong(base + ID, id);
-        bytes.putLong(base + DUE, dueNs);
-        bytes.putInt(base + LENGTH, contextLength == 0 ? length : length | WITH_CONTEXT);
+        bytes.putInt(base + LENGTH, length | (contextLength == 0 ? 0 : WITH_CONTEXT) | (due == 0 ? 0 : WITH_DUE));
         bytes.putInt(base + REFERENCES, 1);
+        if (due > 0) {
+            bytes.putLong(base + HEADER, dueNs);
+        }
         if (contextLength > 0) {
-            bytes.putShort(base + HEADER, (short) contextLength);
-            bytes.put(base + HEADER + CONTEXT_LENGTH, from, contextAt, contextLength);
+            bytes.putShort(base + HEADER + due, (short) contextLength);
+            bytes.put(base + HEADER + due + CONTEXT_LENGTH, from, contextAt, contextLength);
         }
         bytes.put(base + HEADER + before, from, at, length);
         messages++;
@@ -175,23 +186,28 @@ public final class MessageStore {
 
     public int bodyAt(int message) {
         int contextLength = contextLength(message);
-        return base(message) + HEADER + (contextLength == 0 ? 0 : CONTEXT_LENGTH + contextLength);
+        int afterDue = afterDue(slab(message), base(message));
+        return contextLength == 0 ? afterDue : afterDue + CONTEXT_LENGTH + contextLength;
     }
 
     public int length(int message) {
-        return slab(message).getInt(base(message) + LENGTH) & ~WITH_CONTEXT;
+        return slab(message).getInt(base(message) + LENGTH) & MAX_LENGTH;
     }
 
     /** Where the context stands in the slab if there is one. */
     public int contextAt(int message) {
-        return base(message) + HEADER + CONTEXT_LENGTH;
+        return afterDue(slab(message), base(message)) + CONTEXT_LENGTH;
     }
 
     /** Of the message's context, 0 if it has none. */
     public int contextLength(int message) {
         ByteBuffer bytes = slab(message);
         int base = base(message);
-        return bytes.getInt(base + LENGTH) >= 0 ? 0 : bytes.getShort(base + HEADER) & MAX_CONTEXT;
+        return bytes.getInt(base + LENGTH) >= 0 ? 0 : bytes.getShort(afterDue(bytes, base)) & MAX_CONTEXT;
+    }
+
+    private static int afterDue(ByteBuffer bytes, int base) {
+        return (bytes.getInt(base + LENGTH) & WITH_DUE) == 0 ? base + HEADER : base + HEADER + DUE_LENGTH;
     }
 
     public long timestampNs(int message) {
@@ -202,8 +218,11 @@ public final class MessageStore {
         return slab(message).getLong(base(message) + ID);
     }
 
+    /** 0 if it may be delivered from the first. */
     public long dueNs(int message) {
-        return slab(message).getLong(base(message) + DUE);
+        ByteBuffer bytes = slab(message);
+        int base = base(message);
+        return (bytes.getInt(base + LENGTH) & WITH_DUE) == 0 ? 0 : bytes.getLong(base + HEADER);
     }
 
     public long messages() {

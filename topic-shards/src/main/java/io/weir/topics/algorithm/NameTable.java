@@ -9,12 +9,18 @@ public final class NameTable<T> {
     private byte[][] names = new byte[64][];
     private Object[] values = new Object[64];
     private int size;
+    /** Where the last one was found: the next to be looked for often is the same. */
+    private int last;
 
     public T get(ByteBuffer in, int at, int length) {
+        if (names[last] != null && names[last].length == length && equal(names[last], in, at)) {
+            return value(last);
+        }
         int mask = names.length - 1;
         int place = hash(in, at, length) & mask;
         while (names[place] != null) {
             if (names[place].length == length && equal(names[place], in, at)) {
+                last = place;
                 return value(place);
             }
             place = place + 1 & mask;

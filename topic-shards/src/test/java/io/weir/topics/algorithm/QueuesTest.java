@@ -95,7 +95,43 @@ class QueuesTest {
     void shouldRefuseTheSameIdTwice() {
         InFlight inFlight = new InFlight();
         inFlight.add(1, 0, 0, 0);
+        assertThat(inFlight.find(2)).isEqualTo(InFlight.NONE);
         assertThatThrownBy(() -> inFlight.add(1, 0, 0, 0)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void shouldNoticeTheSameIdTwiceWhenItSearchesAtTheLatest() {
+        InFlight inFlight = new InFlight();
+        inFlight.add(1, 0, 0, 0);
+        inFlight.add(1, 0, 0, 0);
+        assertThatThrownBy(() -> inFlight.find(2)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void shouldFindWhatIsInFlightWhetherItIsAcknowledgedInOrderOrNot() {
+        InFlight inFlight = new InFlight();
+        ArrayDeque<Long> model = new ArrayDeque<>();
+        long next = 0;
+        for (int round = 0; round < 200; round++) {
+            // Grows on the way, without an index in one round and with one in the next.
+            for (int i = random.nextInt(300); i >= 0; i--) {
+                inFlight.add(next, next, next, next);
+                model.addLast(next++);
+            }
+            boolean inOrder = random.nextBoolean();
+            int left = random.nextInt(3) == 0 ? 0 : random.nextInt(50);
+            while (model.size() > left) {
+                long id = inOrder || random.nextInt(10) > 0 ? model.pollFirst() : model.pollLast();
+                int slot = inFlight.find(id);
+                assertThat(slot).as("seed %d, round %d", SEED, round).isNotEqualTo(InFlight.NONE);
+                assertThat(inFlight.entry(slot)).isEqualTo(id);
+                inFlight.remove(slot);
+            }
+            assertThat(inFlight.size()).isEqualTo(model.size());
+            if (!inOrder) {
+                assertThat(inFlight.find(next)).isEqualTo(InFlight.NONE);
+            }
+        }
     }
 
     @Test

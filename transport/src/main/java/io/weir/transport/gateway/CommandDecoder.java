@@ -38,10 +38,8 @@ final class CommandDecoder {
     private static final int FIN_WORD = 0x46494e20;
     private static final int FIN_BYTES = 4 + Frames.ID_LENGTH + 1;
 
-    /** By character: what may stand in a name, and the value of a hexadecimal digit or -1. */
+    /** By character: what may stand in a name. */
     private static final boolean[] IN_NAME = new boolean[256];
-
-    private static final byte[] HEX = new byte[256];
 
     static {
         for (int c = 0; c < 256; c++) {
@@ -51,7 +49,6 @@ final class CommandDecoder {
                     || c == '.'
                     || c == '_'
                     || c == '-';
-            HEX[c] = (byte) (c < 128 ? Character.digit(c, 16) : -1);
         }
     }
 
@@ -323,15 +320,10 @@ final class CommandDecoder {
     }
 
     private boolean hex(ByteBuffer in, int at) {
-        long value = 0;
-        int all = 0;
-        for (int i = 0; i < Frames.ID_LENGTH; i++) {
-            int digit = HEX[in.get(at + i) & 0xff];
-            all |= digit;
-            value = value << 4 | digit;
-        }
-        id = value;
-        return all >= 0;
+        long upper = Frames.hexValue(in.getLong(at));
+        long lower = Frames.hexValue(in.getLong(at + 8));
+        id = upper << Integer.SIZE | lower;
+        return (upper | lower) >= 0;
     }
 
     private int body(ByteBuffer in, int from, int next, int end, int maxBytes, String code) {

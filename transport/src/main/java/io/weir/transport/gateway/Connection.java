@@ -632,7 +632,7 @@ final class Connection implements Publisher, Subscriber {
             boolean fatal = open.isFatal();
             open.removeFirst();
             if (error == null) {
-                answer(Frames.OK);
+                answerOk();
             } else if (fatal) {
                 fail(error);
             } else {
@@ -710,6 +710,13 @@ final class Connection implements Publisher, Subscriber {
     public void gone(String reason) {
         subscription = null;
         linger();
+    }
+
+    private void answerOk() {
+        if (ensureOut()) {
+            Frames.putOk(out);
+            loop.flushLater(this);
+        }
     }
 
     private void answer(byte[] payload) {

@@ -12,6 +12,14 @@ import java.util.function.LongSupplier;
  * at {@link #stampNs}, the time for which the token was taken: stamping it with the second reading would let a bucket that
  * refilled during the pause admit β + 1 at once.
  *
+ * <p>Reading the clock is most of what a message costs here, so a <i>run</i> of messages that are decided one right after the other
+ * goes by the two readings of its first ({@link #admitNext}). That is the same step for several: their tokens are of the first
+ * reading, at which all of them count, and the bucket kept its bound then whatever is done when; the second came after it, and found the
+ * lease. Nobody but the single writer takes from the buckets, so whether the last of these tokens left its bucket before or after the
+ * second reading makes no difference that anybody could see. What changes is how much a thread that stops after the second reading may
+ * emit late: instead of one message what is left of the run, at most {@value #RUN} messages, and no more than the bucket held at
+ * the first reading. A run ends with any change of supply: what came after its stamp must not count before it was there.
+ *
  * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change settles first, and removing
  * answers what was removed: only that may be written down. For a single writer; {@link #admit} allocates nothing.
  */
@@ -23,6 +31,9 @@ public final class Gate {
         REFUSED
     }
 
+    /** So many tokens go by the same two readings of the clock at the most, unless a single batch is larger. */
+    public static final int RUN = 16;
+
     private static final long MILLION = 1_000_000L;
 
     private final Lease lease;
@@ -32,6 +43,10 @@ public final class Gate {
     private long leasedRateMicros;
     private long keptRateMicros;
     private long stampNs;
+    /** The clock as it was last read. */
+    private long readNs;
+    /** What may still go by these readings. */
+    private int runLeft;
     /** Told before β falls: what was asked for would no longer fit. */
     private Lending lending;
 
@@ -43,13 +58,41 @@ public final class Gate {
         this.lease = lease;
         this.epsilonPpm = epsilonPpm;
         stampNs = nowNs;
+        readNs = nowNs;
         leased = new TokenBucket(0, 0, 0, nowNs);
         kept = new TokenBucket(0, 0, 0, nowNs);
     }
 
     public Verdict admit(int tokens, LongSupplier clock) {
-        Verdict taken = take(tokens, clock.getAsLong());
-        return taken == Verdict.REFUSED ? taken : confirm(taken, clock.getAsLong());
+        readNs = clock.getAsLong();
+        Verdict taken = take(tokens, readNs);
+        if (taken == Verdict.REFUSED) {
+            runLeft = 0;
+            return taken;
+        }
+        readNs = clock.getAsLong();
+        runLeft = RUN - tokens;
+        return confirm(taken, readNs);
+    }
+
+    /**
+     * The same for a message that is decided right after the one before, with nothing done in between but what that one's passing
+     * entailed: goes by its readings of the clock, as long as the run lasts and its tokens reach.
+     */
+    public Verdict admitNext(int tokens, LongSupplier clock) {
+        runLeft -= tokens;
+        // The buckets may have been told a later time: see admitAt.
+        if (runLeft < 0 || leased.settledNs() - stampNs > 0 || kept.settledNs() - stampNs > 0) {
+            return admit(tokens, clock);
+        }
+        Verdict taken = take(tokens, stampNs);
+        Verdict passed = taken == Verdict.REFUSED ? taken : confirm(taken, readNs);
+        return passed == Verdict.REFUSED ? admit(tokens, clock) : passed;
+    }
+
+    /** Whatever comes next does not follow right after the one before. */
+    public void endRun() {
+        runLeft = 0;
     }
 
     /**
@@ -59,10 +102,16 @@ public final class Gate {
      * arrival that is still to come counts now.
      */
     public Verdict admitAt(int tokens, long arrivalNs, LongSupplier clock) {
+        runLeft = 0;
         long nowNs = clock.getAsLong();
+        readNs = nowNs;
         long atNs = later(later(arrivalNs, stampNs), later(leased.settledNs(), kept.settledNs()));
         Verdict taken = take(tokens, atNs - nowNs > 0 ? nowNs : atNs);
-        return taken == Verdict.REFUSED ? taken : confirm(taken, clock.getAsLong());
+        if (taken == Verdict.REFUSED) {
+            return taken;
+        }
+        readNs = clock.getAsLong();
+        return confirm(taken, readNs);
     }
 
     private static long later(long aNs, long bNs) {
@@ -98,13 +147,20 @@ public final class Gate {
         return stampNs;
     }
 
+    /** The clock as it was last read, not before {@link #stampNs}: when the message was decided. */
+    public long readNs() {
+        return readNs;
+    }
+
     public void add(Holding more, long nowNs) {
+        runLeft = 0;
         leasedRateMicros = add(leased, leasedRateMicros, more.leased(), nowNs);
         keptRateMicros = add(kept, keptRateMicros, more.kept(), nowNs);
     }
 
     /** Removes up to {@code wanted} and answers what it was, with the level that goes along. */
     public Holding remove(Holding wanted, long nowNs) {
+        runLeft = 0;
         if (lending != null) {
             lending.cancel(nowNs);
         }

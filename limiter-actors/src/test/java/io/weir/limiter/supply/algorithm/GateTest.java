@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.BrokerId;
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.supply.algorithm.Gate.Verdict;
+import java.util.Random;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -65,6 +67,99 @@ class GateTest {
         int[] reads = {0};
         assertThat(gate.admit(1, () -> clock[reads[0]++])).isEqualTo(Verdict.LEASED);
         assertThat(gate.stampNs()).isEqualTo(START + 1);
+    }
+
+    @Test
+    void shouldReadTheClockTwiceForAWholeRun() {
+        gate.add(new Holding(new Supply(MICROS, 100 * MICROS, 100 * MICROS), Supply.NONE), START);
+        assertThat(gate.admit(1, this::tick)).isEqualTo(Verdict.LEASED);
+        for (int i = 1; i < Gate.RUN; i++) {
+            assertThat(gate.admitNext(1, this::tick)).isEqualTo(Verdict.LEASED);
+            assertThat(gate.stampNs()).as("of the run's first").isEqualTo(START + 1);
+            assertThat(gate.readNs()).isEqualTo(START + 2);
+        }
+        assertThat(reads).isEqualTo(2);
+        assertThat(gate.admitNext(1, this::tick)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.stampNs()).isEqualTo(START + 3);
+        assertThat(gate.held(START + 3).leased().levelMicros()).isEqualTo((100 - Gate.RUN - 1) * MICROS);
+    }
+
+    private long reads;
+
+    private long tick() {
+        return START + ++reads;
+    }
+
+    @Test
+    void shouldCountABatchAsItsMessagesInARun() {
+        gate.add(new Holding(new Supply(MICROS, 100 * MICROS, 100 * MICROS), Supply.NONE), START);
+        gate.admit(Gate.RUN - 1, this::tick);
+        assertThat(gate.admitNext(2, this::tick)).isEqualTo(Verdict.LEASED);
+        assertThat(reads).isEqualTo(4);
+    }
+
+    @Test
+    void shouldRefuseWithinARunWhenTheLeaseIsClosed() {
+        gate.add(new Holding(FULL, FULL), START);
+        assertThat(gate.admit(1, () -> START)).isEqualTo(Verdict.LEASED);
+        lease.close();
+        assertThat(gate.admitNext(1, () -> START)).isEqualTo(Verdict.REFUSED);
+    }
+
+    @Test
+    void shouldRefuseTheRestOfARunWhoseFirstWasRefused() {
+        gate.add(new Holding(new Supply(MICROS, 100 * MICROS, 100 * MICROS), Supply.NONE), START);
+        long[] clock = {START + LEASE - 1, START + LEASE};
+        assertThat(gate.admit(1, () -> clock[(int) reads++])).isEqualTo(Verdict.REFUSED);
+        assertThat(gate.admitNext(1, () -> START + LEASE)).isEqualTo(Verdict.REFUSED);
+    }
+
+    @Test
+    void shouldReadAgainWhenTheTokensOfTheRunsTimeAreGone() {
+        gate.add(new Holding(FULL, Supply.NONE), START);
+        gate.admit(1, () -> START);
+        gate.admitNext(1, () -> START);
+        assertThat(gate.admitNext(1, () -> START)).isEqualTo(Verdict.REFUSED);
+        gate.admit(1, () -> START);
+        assertThat(gate.admitNext(1, () -> START + 2 * SECOND)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.stampNs()).isEqualTo(START + 2 * SECOND);
+    }
+
+    @Test
+    void shouldNotCountATokenBeforeItCameWhenSupplyChangesWithinARun() {
+        gate.add(new Holding(FULL, Supply.NONE), START);
+        gate.admit(2, () -> START);
+        // Told the time of a turn that began before the message was decided.
+        gate.add(new Holding(FULL, Supply.NONE), START - 1);
+        assertThat(gate.admitNext(1, () -> START + 5)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.stampNs()).isEqualTo(START + 5);
+    }
+
+    @Test
+    void shouldKeepTheBoundOverItsStampsHoweverRunsGo() {
+        for (long seed = 0; seed < 200; seed++) {
+            Random random = new Random(seed);
+            Gate each = new Gate(lease, 0, START);
+            each.add(new Holding(new Supply(1_000 * MICROS, 40 * MICROS, 40 * MICROS), Supply.NONE), START);
+            long[] nowNs = {START};
+            // What would be in a bucket that starts full and may fall to nothing, in billionths of a micro-token.
+            long room = 40 * MICROS * SECOND;
+            long lastNs = START;
+            for (int i = 0; i < 2_000; i++) {
+                int tokens = random.nextInt(10) == 0 ? 1 + random.nextInt(20) : 1;
+                LongSupplier clock = () -> nowNs[0] += random.nextInt(100) == 0 ? SECOND / 50 : random.nextInt(500_000);
+                Verdict verdict = random.nextInt(8) == 0 ? each.admit(tokens, clock) : each.admitNext(tokens, clock);
+                if (verdict != Verdict.REFUSED) {
+                    assertThat(each.stampNs() - lastNs)
+                            .as("seed %d, step %d", seed, i)
+                            .isNotNegative();
+                    room = Math.min(40 * MICROS * SECOND, room + (each.stampNs() - lastNs) * 1_000 * MICROS);
+                    room -= tokens * MICROS * SECOND;
+                    lastNs = each.stampNs();
+                    assertThat(room).as("seed %d, step %d", seed, i).isNotNegative();
+                }
+            }
+        }
     }
 
     @Test
