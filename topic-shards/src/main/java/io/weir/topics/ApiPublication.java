@@ -1,6 +1,7 @@
 package io.weir.topics;
 
 import io.weir.transport.api.PublishOutcome;
+import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
@@ -45,6 +46,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
 
     private final String topic;
     private final int contextLength;
+    private final PublisherIdentity publisher;
     private final int messages;
     private final long deferNs;
     private final Load load;
@@ -58,12 +60,14 @@ final class ApiPublication implements MessagePath.Work, Publisher {
 
     /**
      * @param in topic, context, and the body, or each body of a batch after its length
+     * @param publisher null for nobody in particular
      * @param messages of a batch; 0 for one message
      */
     ApiPublication(
             String topic,
             ByteBuffer in,
             int contextLength,
+            PublisherIdentity publisher,
             int messages,
             long deferNs,
             Load load,
@@ -72,6 +76,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
         this.topic = topic;
         this.in = in;
         this.contextLength = contextLength;
+        this.publisher = publisher == null ? PublisherIdentity.NONE : publisher;
         this.messages = messages;
         this.deferNs = deferNs;
         this.load = load;
@@ -105,6 +110,21 @@ final class ApiPublication implements MessagePath.Work, Publisher {
                 .deferNs(deferNs);
         port.publish(request, nowNs);
         waits = true;
+    }
+
+    @Override
+    public long id() {
+        return Publisher.idOf(publisher.name());
+    }
+
+    @Override
+    public String group() {
+        return publisher.group();
+    }
+
+    @Override
+    public double expectedRate() {
+        return publisher.rate();
     }
 
     @Override

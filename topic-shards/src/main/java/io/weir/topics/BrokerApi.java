@@ -84,12 +84,14 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     }
 
     private Behavior<BrokerCommand> onPublish(Publish publish) {
-        intake.publish(publish.topic(), publish.context(), publish.body(), 0, publish.replyTo()::tell);
+        intake.publish(
+                publish.topic(), publish.context(), publish.publisher(), publish.body(), 0, publish.replyTo()::tell);
         return this;
     }
 
     private Behavior<BrokerCommand> onPublishBatch(PublishBatch publish) {
-        intake.publishBatch(publish.topic(), publish.context(), publish.bodies(), publish.replyTo()::tell);
+        intake.publishBatch(
+                publish.topic(), publish.context(), publish.publisher(), publish.bodies(), publish.replyTo()::tell);
         return this;
     }
 

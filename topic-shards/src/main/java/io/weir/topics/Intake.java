@@ -3,6 +3,7 @@ package io.weir.topics;
 import io.weir.config.value.TopicName;
 import io.weir.transport.api.MessageContext;
 import io.weir.transport.api.PublishOutcome;
+import io.weir.transport.api.PublisherIdentity;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -49,11 +50,17 @@ public final class Intake {
     /**
      * Publishes one message.
      *
+     * @param publisher null for nobody in particular
      * @param body not to be changed afterwards
      * @param deferMs how long from now consumers do not get it
      */
     public void publish(
-            String topic, MessageContext context, byte[] body, long deferMs, Consumer<PublishOutcome> outcome) {
+            String topic,
+            MessageContext context,
+            PublisherIdentity publisher,
+            byte[] body,
+            long deferMs,
+            Consumer<PublishOutcome> outcome) {
         String problem = problemOf(topic, context);
         byte[] contextBytes = problem == null ? context.toBytes() : null;
         if (problem == null) {
@@ -68,12 +75,16 @@ public final class Intake {
         }
         ByteBuffer in = begin(topic, contextBytes, body.length).put(body);
         long deferNs = TimeUnit.MILLISECONDS.toNanos(deferMs);
-        send(new ApiPublication(topic, in, contextBytes.length, 0, deferNs, load, clock, outcome));
+        send(new ApiPublication(topic, in, contextBytes.length, publisher, 0, deferNs, load, clock, outcome));
     }
 
     /** Publishes several messages with one outcome; each of them gets the context. */
     public void publishBatch(
-            String topic, MessageContext context, List<byte[]> bodies, Consumer<PublishOutcome> outcome) {
+            String topic,
+            MessageContext context,
+            PublisherIdentity publisher,
+            List<byte[]> bodies,
+            Consumer<PublishOutcome> outcome) {
         String problem = problemOf(topic, context);
         byte[] contextBytes = problem == null ? context.toBytes() : null;
         if (problem == null) {
@@ -86,7 +97,7 @@ public final class Intake {
         int bytes = bodies.stream().mapToInt(body -> 4 + body.length).sum();
         ByteBuffer in = begin(topic, contextBytes, bytes);
         bodies.forEach(body -> in.putInt(body.length).put(body));
-        send(new ApiPublication(topic, in, contextBytes.length, bodies.size(), 0, load, clock, outcome));
+        send(new ApiPublication(topic, in, contextBytes.length, publisher, bodies.size(), 0, load, clock, outcome));
     }
 
     /** As the message path wants it: all in one buffer, first the topic's name, then the context. */

@@ -19,7 +19,7 @@ import java.util.Map;
  * up when it comes and when the seats change, so a publication costs finding its topic and its publisher, and nothing is allocated for it.
  *
  * <p>Bounds: {@link #MOST_TOPICS} topics and {@link #MOST_PUBLISHERS} publishers; whoever comes beyond is at home here and not counted. Who
- * has been silent for some looks in a row is forgotten.
+ * has been silent for some looks in a row is forgotten, unless it is {@link #register registered}.
  */
 public final class PlacementTable implements Homes {
     static final int MOST_TOPICS = 100_000;
@@ -88,6 +88,7 @@ public final class PlacementTable implements Homes {
         private byte[] silent = new byte[FIRST_SLOTS];
         private String[] groups = new String[FIRST_SLOTS];
         private double[] rates = new double[FIRST_SLOTS];
+        private boolean[] registered = new boolean[FIRST_SLOTS];
         private int size;
 
         private Place(TopicName topic) {
@@ -107,17 +108,26 @@ public final class PlacementTable implements Homes {
             return self.equals(home) ? null : home;
         }
 
-        private int add(Publisher publisher, BrokerId self) {
+        private int add(long id, BrokerId self) {
             if (2 * (size + 1) > ids.length) {
                 resize(2 * ids.length);
             }
-            int slot = slot(publisher.id());
-            ids[slot] = publisher.id();
-            homes[slot] = seatOf(publisher.id(), self);
-            groups[slot] = publisher.group();
-            rates[slot] = publisher.expectedRate();
+            int slot = slot(id);
+            ids[slot] = id;
+            homes[slot] = seatOf(id, self);
+            groups[slot] = "";
             size++;
             return slot;
+        }
+
+        /** What was said last counts; whether it contradicts what was said before is judged where all publishers are known. */
+        private void say(int slot, String group, double rate) {
+            if (!group.isEmpty() && !group.equals(groups[slot])) {
+                groups[slot] = group;
+            }
+            if (rate > 0) {
+                rates[slot] = rate;
+            }
         }
 
         /** Leaves out those that have been silent for too long. */
@@ -129,12 +139,14 @@ public final class PlacementTable implements Homes {
             old.silent = silent;
             old.groups = groups;
             old.rates = rates;
+            old.registered = registered;
             ids = new long[slots];
             homes = new BrokerId[slots];
             messages = new int[slots];
             silent = new byte[slots];
             groups = new String[slots];
             rates = new double[slots];
+            registered = new boolean[slots];
             size = 0;
             for (int i = 0; i < old.ids.length; i++) {
                 if (old.ids[i] != Publisher.NOBODY && old.silent[i] < SILENT_LOOKS) {
@@ -145,6 +157,7 @@ public final class PlacementTable implements Homes {
                     silent[slot] = old.silent[i];
                     groups[slot] = old.groups[i];
                     rates[slot] = old.rates[i];
+                    registered[slot] = old.registered[i];
                     size++;
                 }
             }
@@ -162,7 +175,7 @@ public final class PlacementTable implements Homes {
                 if (ids[i] == Publisher.NOBODY) {
                     continue;
                 }
-                silent[i] = (byte) (messages[i] > 0 ? 0 : silent[i] + 1);
+                silent[i] = (byte) (messages[i] > 0 || registered[i] ? 0 : silent[i] + 1);
                 if (silent[i] == SILENT_LOOKS) {
                     left[gone++] = ids[i];
                 } else {
@@ -222,11 +235,48 @@ public final class PlacementTable implements Homes {
             if (publishers >= MOST_PUBLISHERS) {
                 return null;
             }
-            slot = place.add(publisher, self);
+            slot = place.add(id, self);
             publishers++;
         }
+        place.say(slot, publisher.group(), publisher.expectedRate());
         place.messages[slot] += Math.max(1, request.messages());
         return place.homes[slot];
+    }
+
+    /**
+     * Somebody is going to publish here, and counts as present, however silent, until {@link #unregister}.
+     *
+     * @param group empty: none
+     * @param rate messages a second; 0: to be measured
+     * @return false if there is no room for it
+     */
+    public boolean register(TopicName topic, long id, String group, double rate) {
+        Place place = place(topic);
+        if (place == null) {
+            return false;
+        }
+        int slot = place.slot(id);
+        if (place.ids[slot] != id) {
+            if (publishers >= MOST_PUBLISHERS) {
+                return false;
+            }
+            slot = place.add(id, self);
+            publishers++;
+        }
+        place.say(slot, group, rate);
+        place.registered[slot] = true;
+        return true;
+    }
+
+    /** From now on it counts as present for as long as it publishes; false if it was not registered here. */
+    public boolean unregister(TopicName topic, long id) {
+        Place place = all.get(topic);
+        int slot = place == null ? 0 : place.slot(id);
+        if (place == null || place.ids[slot] != id || !place.registered[slot]) {
+            return false;
+        }
+        place.registered[slot] = false;
+        return true;
     }
 
     private Place add(PublishRequest request) {

@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import akka.actor.testkit.typed.javadsl.ActorTestKit;
 import akka.actor.testkit.typed.javadsl.TestProbe;
@@ -27,6 +28,7 @@ import io.weir.transport.api.PublishOutcome.Accepted;
 import io.weir.transport.api.PublishOutcome.Failed;
 import io.weir.transport.api.PublishOutcome.Refused;
 import io.weir.transport.api.PublishOutcome.UnknownTopic;
+import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.api.SubscriptionCommand;
 import io.weir.transport.api.SubscriptionCommand.Credit;
 import io.weir.transport.api.SubscriptionCommand.Finish;
@@ -509,6 +511,16 @@ class BrokerApiTest {
     }
 
     @Test
+    void shouldRefuseAnIdentityThatMakesNoSense() {
+        assertThatThrownBy(() -> new PublisherIdentity("", "north", 0)).hasMessageContaining("needs a name");
+        assertThatThrownBy(() -> new PublisherIdentity("a", "north", Double.NaN))
+                .hasMessageContaining("not NaN");
+        assertThatThrownBy(() -> new PublisherIdentity("a", "north", -1)).hasMessageContaining("not -1.0");
+        assertThatThrownBy(() -> new PublisherIdentity("a".repeat(65), "", 0)).hasMessageContaining("65 of them");
+        assertThatThrownBy(() -> new PublisherIdentity("a", null, 0)).hasMessageContaining("group");
+    }
+
+    @Test
     void shouldReadWhateverCrossesNodesAsItWasWritten() {
         Serialization serialization = SerializationExtension.get(KIT.system());
         for (Class<?> protocol :
@@ -533,6 +545,8 @@ class BrokerApiTest {
         byte[] body = {0, 1, -1};
         List<Object> all = List.of(
                 new BrokerCommand.Publish("orders", body, CONTEXT, outcomes.ref()),
+                new BrokerCommand.Publish(
+                        "orders", body, CONTEXT, new PublisherIdentity("sensor-7", "north", 12.5), outcomes.ref()),
                 new BrokerCommand.PublishBatch("orders", List.of(body, body), MessageContext.NONE, outcomes.ref()),
                 new BrokerCommand.Subscribe("orders", "other", 5, MINUTE, consumer.ref()),
                 new Finish(Long.MIN_VALUE),

@@ -503,7 +503,7 @@ class FederationTest {
 
     private static PublishOutcome publish(Intake intake, String topic) throws Exception {
         CompletableFuture<PublishOutcome> outcome = new CompletableFuture<>();
-        intake.publish(topic, MessageContext.NONE, new byte[] {1}, 0, outcome::complete);
+        intake.publish(topic, MessageContext.NONE, null, new byte[] {1}, 0, outcome::complete);
         return outcome.get(20, TimeUnit.SECONDS);
     }
 

@@ -7,6 +7,10 @@ import io.weir.config.value.TopicName;
 import io.weir.topics.PlacementTable.Attendance;
 import io.weir.topics.PlacementTable.Seats;
 import io.weir.transport.MediaDriverProcess;
+import io.weir.transport.api.MessageContext;
+import io.weir.transport.api.PublishOutcome;
+import io.weir.transport.api.PublisherIdentity;
+import io.weir.transport.gateway.Publisher;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -169,6 +173,41 @@ class PlacementMoveTest {
         third.sendBody("PUB orders", "who");
         assertThat(third.answer()).isEqualTo("OK");
         assertThat(taken(b, atB).ids()).hasSize(2);
+    }
+
+    /** As actors and HTTP do: without a socket of the gateway's. */
+    @Test
+    void shouldTakeWhatAnIntakePublishesToTheHomeOfWhoeverSaidWhoItIs() throws Exception {
+        LinkedBroker a = broker("a");
+        LinkedBroker b = broker("b");
+        LinkedBroker.join(a, b);
+        PlacementTable table = placed(a);
+        Intake intake =
+                new Intake(a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
+        PublisherIdentity sensor = new PublisherIdentity("sensor-7", "north", 12.5);
+        assertThat(publish(intake, sensor)).isInstanceOf(PublishOutcome.Accepted.class);
+        assertThat(publish(intake, null)).isInstanceOf(PublishOutcome.Accepted.class);
+        Attendance attendance = taken(a, table);
+        assertThat(attendance.ids()).as("the other is nobody").containsExactly(Publisher.idOf("sensor-7"));
+        assertThat(attendance.groups()).containsExactly("north");
+        assertThat(attendance.expectedRates()).containsExactly(12.5);
+        assertThat(a.broker.stats("orders").published()).isEqualTo(2);
+
+        seat(a, table, 1, Map.of(b.id(), new long[] {Publisher.idOf("sensor-7")}));
+        assertThat(publish(intake, sensor)).isInstanceOf(PublishOutcome.Accepted.class);
+        CompletableFuture<PublishOutcome> batch = new CompletableFuture<>();
+        intake.publishBatch(
+                "orders", MessageContext.NONE, sensor, List.of(new byte[] {1}, new byte[] {2}), batch::complete);
+        assertThat(batch.get()).isInstanceOf(PublishOutcome.Accepted.class);
+        assertThat(publish(intake, PublisherIdentity.NONE)).isInstanceOf(PublishOutcome.Accepted.class);
+        assertThat(b.broker.stats("orders").published()).isEqualTo(3);
+        assertThat(a.broker.stats("orders").published()).isEqualTo(3);
+    }
+
+    private static PublishOutcome publish(Intake intake, PublisherIdentity as) throws Exception {
+        CompletableFuture<PublishOutcome> outcome = new CompletableFuture<>();
+        intake.publish("orders", MessageContext.NONE, as, new byte[] {1}, 0, outcome::complete);
+        return outcome.get();
     }
 
     @Test

@@ -66,6 +66,46 @@ class PlacementTableTest {
     }
 
     @Test
+    void shouldCountARegisteredPublisherAsPresentHoweverSilentUntilItIsNot() {
+        assertThat(table.register(ORDERS, 1, "north", 12.5)).isTrue();
+        for (int look = 0; look < 3 * PlacementTable.SILENT_LOOKS; look++) {
+            Attendance attendance = only(table.take());
+            assertThat(attendance.ids()).containsExactly(1);
+            assertThat(attendance.messages()).containsExactly(0);
+            assertThat(attendance.groups()).containsExactly("north");
+            assertThat(attendance.expectedRates()).containsExactly(12.5);
+            assertThat(attendance.left()).isEmpty();
+        }
+        assertThat(table.unregister(ORDERS, 2)).isFalse();
+        assertThat(table.unregister(new TopicName("other"), 1)).isFalse();
+        assertThat(table.unregister(ORDERS, 1)).isTrue();
+        assertThat(table.unregister(ORDERS, 1)).isFalse();
+        for (int look = 1; look < PlacementTable.SILENT_LOOKS; look++) {
+            assertThat(only(table.take()).ids()).containsExactly(1);
+        }
+        assertThat(only(table.take()).left()).containsExactly(1);
+    }
+
+    @Test
+    void shouldTellTheGroupThatWasNamedLastSoThatAContradictionIsSeen() {
+        table.register(ORDERS, 2, "north", 5);
+        assertThat(only(table.take()).groups()).containsExactly("north");
+        // By its requests it is in g0, and means to send 2 a second.
+        table.homeOf(request("orders", 2, 1));
+        Attendance attendance = only(table.take());
+        assertThat(attendance.ids()).containsExactly(2);
+        assertThat(attendance.groups()).containsExactly("g0");
+        assertThat(attendance.expectedRates()).containsExactly(2);
+    }
+
+    @Test
+    void shouldSeatARegisteredPublisher() {
+        table.seat(new Seats(ORDERS, 1, Map.of(THERE, new long[] {1})));
+        table.register(ORDERS, 1, "", 5);
+        assertThat(table.homeOf(request("orders", 1, 0))).isEqualTo(THERE);
+    }
+
+    @Test
     void shouldTellWhoPublishedHowMuchSinceTheLastLook() {
         table.homeOf(request("orders", 1, 0));
         table.homeOf(request("orders", 1, 0));

@@ -32,7 +32,8 @@ import picocli.CommandLine.Spec;
             "  weir placement list",
             "  weir placement explain orders",
             "  weir placement plan --what-if load=2,more=1",
-            "  weir placement objective orders 5"
+            "  weir placement objective orders 5",
+            "  weir placement policy orders max-min"
         })
 public final class PlacementCommand implements CliCommand {
     private static final String ALL = "/v1/placement";
@@ -259,6 +260,27 @@ public final class PlacementCommand implements CliCommand {
             throw CliException.usage("'" + p99 + "' is neither a number of milliseconds nor 'usual'");
         }
         System.out.println(name + " is placed for a p99 of " + p99 + " ms");
+        return ExitCode.OK;
+    }
+
+    @Command(
+            name = "policy",
+            mixinStandardHelpOptions = true,
+            description = {
+                "The policy that a topic is placed by: lb, conc, max-min or srtm; 'usual' for weir.placement.policy again.",
+                "A topic that was placed by another one is placed again."
+            },
+            footer = {"", "Example:", "  weir placement policy orders max-min"})
+    int policy(
+            @Mixin ClusterOption cluster,
+            @Parameters(index = "0", paramLabel = "TOPIC", description = "The topic.") String name,
+            @Parameters(index = "1", paramLabel = "POLICY", description = "Its policy, or 'usual'.") String policy) {
+        String path = topicPath(name) + "/policy";
+        if (policy.equals("usual")) {
+            return TopicCommand.change(cluster, "DELETE", path, name + " is placed by the usual policy");
+        }
+        cluster.ask("PUT", path, Optional.of(Map.of("policy", policy)));
+        System.out.println(name + " is placed by " + policy);
         return ExitCode.OK;
     }
 

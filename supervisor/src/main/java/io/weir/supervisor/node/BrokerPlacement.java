@@ -18,19 +18,25 @@ import io.weir.supervisor.placement.Placement;
 import io.weir.supervisor.placement.PlacementCounters;
 import io.weir.supervisor.placement.PlacementDesk;
 import io.weir.supervisor.store.DecisionTable;
+import io.weir.topics.MessagePath;
 import io.weir.topics.PlacementTable;
 import io.weir.topics.TopicDefinition;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A broker's part in placement, for as long as its process lives: homes are kept while the actor system is away. */
 final class BrokerPlacement implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerPlacement.class);
+
+    private static final Duration PATH_WITHIN = Duration.ofSeconds(5);
 
     private final PlacementSettings settings;
     private final BrokerId here;
@@ -74,6 +80,28 @@ final class BrokerPlacement implements AutoCloseable {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", here + " is not in a cluster just now");
         }
         return AskPattern.ask(there, question, timeout, system.scheduler());
+    }
+
+    /** On the message path, where the table is; false if there is no room. */
+    CompletionStage<Boolean> register(MessagePath path, TopicName topic, long id, String group, double rate) {
+        return onPath(path, () -> table.register(topic, id, group, rate));
+    }
+
+    /** False if nobody of that name was registered here. */
+    CompletionStage<Boolean> unregister(MessagePath path, TopicName topic, long id) {
+        return onPath(path, () -> table.unregister(topic, id));
+    }
+
+    private CompletionStage<Boolean> onPath(MessagePath path, Supplier<Boolean> work) {
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        if (!path.offer((port, nowNs) -> done.complete(work.get()))) {
+            throw new Refusal(
+                    StatusCodes.SERVICE_UNAVAILABLE,
+                    "UNAVAILABLE",
+                    here + " is busy: its message path takes no more now");
+        }
+        // A path that ends with this in its queue answers nobody.
+        return done.orTimeout(PATH_WITHIN.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     /** In every life of the actor system. */

@@ -17,6 +17,7 @@ import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.transport.api.MessageContext;
 import io.weir.transport.api.PublishOutcome;
+import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
 import java.nio.ByteBuffer;
@@ -106,11 +107,12 @@ final class NsqdRoutes {
         long deferMs = call.parameter("defer")
                 .map(text -> deferMs(text, bounds.maxDelayMs()))
                 .orElse(0L);
+        PublisherIdentity publisher = publisher(call);
         return call.body(bounds.maxMessageBytes(), "MSG_TOO_BIG").thenCompose(body -> {
             if (body.length == 0) {
                 throw Refusal.badRequest("MSG_EMPTY", "a message's body must not be empty");
             }
-            return outcome(call, told -> intake.publish(topic, MessageContext.NONE, body, deferMs, told));
+            return outcome(call, told -> intake.publish(topic, MessageContext.NONE, publisher, body, deferMs, told));
         });
     }
 
@@ -119,6 +121,7 @@ final class NsqdRoutes {
         Intake.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         boolean binary = call.flag("binary", false);
+        PublisherIdentity publisher = publisher(call);
         return call.body(bounds.maxBatchBytes(), "BODY_TOO_BIG").thenCompose(body -> {
             List<byte[]> bodies =
                     binary ? counted(body, bounds.maxMessageBytes()) : lines(body, bounds.maxMessageBytes());
@@ -134,8 +137,21 @@ final class NsqdRoutes {
                         "the messages, with four bytes each for their lengths, are more than " + bounds.maxBatchBytes()
                                 + " bytes");
             }
-            return outcome(call, told -> intake.publishBatch(topic, MessageContext.NONE, bodies, told));
+            return outcome(call, told -> intake.publishBatch(topic, MessageContext.NONE, publisher, bodies, told));
         });
+    }
+
+    /** Weir's own: who publishes, for placement. */
+    private static PublisherIdentity publisher(Call call) {
+        String rate = call.parameter("rate").orElse("0");
+        try {
+            return new PublisherIdentity(
+                    call.parameter("publisher").orElse(""),
+                    call.parameter("group").orElse(""),
+                    Double.parseDouble(rate));
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("rate is a number of messages a second, not '" + rate + "'");
+        }
     }
 
     private Intake intake() {

@@ -16,6 +16,9 @@ import io.weir.supervisor.placement.Decisions.Capacity;
 import io.weir.supervisor.placement.Placement;
 import io.weir.supervisor.placement.PlacementView;
 import io.weir.supervisor.placement.WhatIf;
+import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.transport.api.PublisherIdentity;
+import io.weir.transport.gateway.Publisher;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -34,6 +37,10 @@ import org.slf4j.LoggerFactory;
  * GET    /v1/placement/topics/NAME              one topic, with every reason
  * PUT    /v1/placement/topics/NAME/objective    its own p99: {"p99Ms": 5}
  * DELETE /v1/placement/topics/NAME/objective    the usual one again
+ * PUT    /v1/placement/topics/NAME/policy       its own policy: {"policy": "lb"}; it is placed again by it
+ * DELETE /v1/placement/topics/NAME/policy       the usual one again
+ * PUT    /v1/placement/topics/NAME/publishers/WHO   somebody who is going to publish here: {"rate": 10, "group": "north"}
+ * DELETE /v1/placement/topics/NAME/publishers/WHO   counts from now on only while it publishes
  * POST   /v1/placement/plan                     {@link WhatIf}: nothing is applied
  * PUT    /v1/placement/brokers/ID/capacity      what calibration found
  * </pre>
@@ -49,6 +56,16 @@ final class PlacementRoutes {
 
     /** A topic's own objective. */
     record ObjectiveRequest(Double p99Ms) {}
+
+    /** A topic's own policy. */
+    record PolicyRequest(String policy) {}
+
+    /** A publisher that is going to publish. */
+    record PublisherRequest(Double rate, String group) {
+        PublisherIdentity identity(String name) {
+            return new PublisherIdentity(name, group == null ? "" : group, rate == null ? 0 : rate);
+        }
+    }
 
     /** {@link WhatIf} as a client gives it: what is left out stays as it is. */
     record WhatIfRequest(
@@ -81,6 +98,10 @@ final class PlacementRoutes {
                 Route.of(GET, TOPIC, Access.FREE, this::explain),
                 Route.of(PUT, TOPIC + "/objective", Access.ADMIN, this::setObjective),
                 Route.of(DELETE, TOPIC + "/objective", Access.ADMIN, call -> objective(topic(call), 0)),
+                Route.of(PUT, TOPIC + "/policy", Access.ADMIN, this::setPolicy),
+                Route.of(DELETE, TOPIC + "/policy", Access.ADMIN, call -> policy(topic(call), Optional.empty())),
+                Route.of(PUT, TOPIC + "/publishers/{publisher}", Access.ADMIN, this::register),
+                Route.of(DELETE, TOPIC + "/publishers/{publisher}", Access.ADMIN, this::unregister),
                 Route.of(POST, ALL + "/plan", Access.ADMIN, this::plan),
                 Route.of(PUT, ALL + "/brokers/{broker}/capacity", Access.ADMIN, this::calibrated));
     }
@@ -138,9 +159,7 @@ final class PlacementRoutes {
 
     private CompletionStage<HttpResponse> objective(TopicName topic, long objectiveNs) {
         BrokerPlacement placement = placement();
-        if (topics.definition(topic.value()).isEmpty()) {
-            throw new Refusal(StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", "there is no topic " + topic);
-        }
+        requireTopic(topic);
         return CompletableFuture.supplyAsync(
                 () -> {
                     placement.decisions().objective(topic, objectiveNs);
@@ -148,6 +167,109 @@ final class PlacementRoutes {
                     return Answers.json(StatusCodes.OK, Map.of("topic", topic.value(), "p99Ms", objectiveNs / 1e6));
                 },
                 broker.supply().storeThreads());
+    }
+
+    private void requireTopic(TopicName topic) {
+        if (topics.definition(topic.value()).isEmpty()) {
+            throw new Refusal(StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", "there is no topic " + topic);
+        }
+    }
+
+    private CompletionStage<HttpResponse> setPolicy(Call call) {
+        TopicName topic = topic(call);
+        return body(call, PolicyRequest.class, "{\"policy\":\"lb\"}").thenCompose(request -> {
+            if (request.policy == null) {
+                throw new IllegalArgumentException("policy is missing: {\"policy\":\"lb\"}, for instance");
+            }
+            return policy(topic, Optional.of(Policy.of(request.policy)));
+        });
+    }
+
+    private CompletionStage<HttpResponse> policy(TopicName topic, Optional<Policy> policy) {
+        BrokerPlacement placement = placement();
+        requireTopic(topic);
+        String usual = broker.settings().placement().policy();
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    placement.decisions().policy(topic, policy);
+                    String holds = policy.map(Policy::label).orElse(usual);
+                    LOG.info("topic {} is placed by the policy {}", topic, holds);
+                    return Answers.json(StatusCodes.OK, Map.of("topic", topic.value(), "policy", holds));
+                },
+                broker.supply().storeThreads());
+    }
+
+    private CompletionStage<HttpResponse> register(Call call) {
+        BrokerPlacement placement = placement();
+        TopicName topic = topic(call);
+        return body(call, PublisherRequest.class, "{\"rate\":10,\"group\":\"north\"}")
+                .thenCompose(request -> {
+                    PublisherIdentity publisher = request.identity(call.path("publisher"));
+                    long id = Publisher.idOf(publisher.name());
+                    return placement
+                            .<Placement.RegisterOutcome>ask(
+                                    replyTo -> new Placement.Register(
+                                            broker.settings().broker().id(),
+                                            topic,
+                                            id,
+                                            publisher.rate(),
+                                            publisher.group(),
+                                            replyTo),
+                                    timeout())
+                            .thenCompose(outcome -> {
+                                refuse(outcome, publisher, id);
+                                return placement.register(
+                                        topics.path(), topic, id, publisher.group(), publisher.rate());
+                            })
+                            .thenApply(kept -> {
+                                if (!kept) {
+                                    throw new Refusal(
+                                            StatusCodes.SERVICE_UNAVAILABLE,
+                                            "UNAVAILABLE",
+                                            "this broker knows as many publishers as it can");
+                                }
+                                return Answers.json(
+                                        StatusCodes.OK,
+                                        Map.of(
+                                                "topic",
+                                                topic.value(),
+                                                "publisher",
+                                                publisher.name(),
+                                                "rate",
+                                                publisher.rate(),
+                                                "group",
+                                                publisher.group()));
+                            });
+                });
+    }
+
+    private static void refuse(Placement.RegisterOutcome outcome, PublisherIdentity publisher, long id) {
+        if (outcome.cause() != null) {
+            // The placement knows publishers by their numbers.
+            String text = outcome.text().replace("publisher " + id, "publisher '" + publisher.name() + "'");
+            throw switch (outcome.cause()) {
+                case UNKNOWN_TOPIC -> new Refusal(StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", text);
+                case CONTRADICTORY_GROUP -> new Refusal(StatusCodes.CONFLICT, "CONTRADICTORY_GROUP", text);
+                case IMPOSSIBLE_RATE -> Refusal.badRequest("BAD_REQUEST", text);
+                case NOT_YET -> new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", text);
+            };
+        }
+    }
+
+    private CompletionStage<HttpResponse> unregister(Call call) {
+        TopicName topic = topic(call);
+        String name = call.path("publisher");
+        return placement()
+                .unregister(topics.path(), topic, Publisher.idOf(name))
+                .thenApply(was -> {
+                    if (!was) {
+                        throw new Refusal(
+                                StatusCodes.NOT_FOUND,
+                                "PUBLISHER_NOT_FOUND",
+                                "no publisher '" + name + "' of topic " + topic + " is registered at this broker");
+                    }
+                    return Answers.json(StatusCodes.OK, Map.of("topic", topic.value(), "publisher", name));
+                });
     }
 
     private CompletionStage<HttpResponse> plan(Call call) {

@@ -2,6 +2,7 @@ package io.weir.supervisor.placement;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,4 +65,9 @@ public interface Decisions {
     void objective(TopicName topic, long objectiveNs);
 
     Map<TopicName, Long> objectives();
+
+    /** A topic's own policy; empty takes it away. */
+    void policy(TopicName topic, Optional<Policy> policy);
+
+    Map<TopicName, Policy> policies();
 }

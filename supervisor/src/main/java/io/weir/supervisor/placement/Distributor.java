@@ -69,6 +69,7 @@ final class Distributor {
     /** Topics below this rate can't be measured in a round's time; what is forecast stands at once. */
     private static final double LEAST_MEASURED_RATE = 5;
 
+    private static final String POLICY_CHANGED = "POLICY_CHANGED";
     private static final int KEPT_REASONS = 200;
     private static final int MOST_UNKNOWN = 1_000;
     /** Planning for more would hold everything else up for seconds. */
@@ -146,6 +147,7 @@ final class Distributor {
     private final Map<BrokerId, Overrated> overrated = new TreeMap<>();
 
     private Map<TopicName, Long> objectives = Map.of();
+    private Map<TopicName, Policy> policies = Map.of();
     private long moves;
     private long lostRaces;
     private long absurd;
@@ -215,6 +217,11 @@ final class Distributor {
         place.run = null;
         place.runEndedNs = nowNs;
         place.hadRun = decision.isOver();
+        // Whoever made it may not have heard of everybody who is here.
+        TopicMembers members = table.members(place.name);
+        for (int member = 0; member < members.size(); member++) {
+            place.came(table.id(members.publisher(member)), nowNs);
+        }
         allocate(place, ratesOf(decision));
         rule.onTopicArrived(place.index);
         rule.onRunEnded(place.index, decision.state() == State.FITTED, nowNs);
@@ -234,6 +241,14 @@ final class Distributor {
 
     void objectives(Map<TopicName, Long> newObjectives) {
         objectives = newObjectives;
+    }
+
+    void policies(Map<TopicName, Policy> newPolicies) {
+        policies = newPolicies;
+    }
+
+    private Policy policy(Place place) {
+        return policies.getOrDefault(place.name, settings.policy);
     }
 
     Heard report(Report report, long nowNs) {
@@ -305,6 +320,30 @@ final class Distributor {
         if (registration instanceof Registration.Registered registered && !registered.anew()) {
             place.came(id, nowNs);
         }
+    }
+
+    /**
+     * A publisher says at a broker, before it publishes, who it is; the broker reports it from then on. Empty: the broker is not known here
+     * (yet).
+     *
+     * @param group empty: none
+     */
+    Optional<Registration> declare(BrokerId at, TopicName topic, long id, double rate, String group, long nowNs) {
+        Broker broker = brokers.get(at);
+        if (broker == null) {
+            return Optional.empty();
+        }
+        Place place = place(topic, nowNs);
+        Registration registration = table.register(topic, id, rate, group.isEmpty() ? null : group);
+        if (registration instanceof Registration.Refused refused) {
+            if (place != null) {
+                place.refused(refused.text());
+            }
+        } else {
+            broker.rates(topic).put(id, Double.doubleToRawLongBits(rate));
+            place.came(id, nowNs);
+        }
+        return Optional.of(registration);
     }
 
     /** At all brokers that it publishes at: a client that follows to its home is at two for a while. */
@@ -548,8 +587,8 @@ final class Distributor {
             if (begun < MOST_BEGUN) {
                 begin(place, members.get(place), why, nowNs);
                 begun++;
-            } else if (!why.startsWith("PUBLISHERS")) {
-                // Newcomers are still there next time; a rule's word is given once.
+            } else if (!why.startsWith("PUBLISHERS") && !why.equals(POLICY_CHANGED)) {
+                // Newcomers and the policy are still there next time; a rule's word is given once.
                 replans.add(new Replan(place.index, ReplanRule.Trigger.valueOf(why)));
             }
         }
@@ -561,6 +600,13 @@ final class Distributor {
         }
         if (place.stored != null && !place.stored.isOver() && orphaned(place, nowNs)) {
             return Optional.of("PUBLISHERS_UNFINISHED");
+        }
+        if (place.stored != null
+                && place.stored.isOver()
+                && !dissolved(place)
+                && !place.stored.policy().equals(policy(place).label())
+                && table.members(place.name).size() > 0) {
+            return Optional.of(POLICY_CHANGED);
         }
         if (place.newcomers.isEmpty() || !arrived(place, nowNs)) {
             return Optional.empty();
@@ -613,13 +659,14 @@ final class Distributor {
                         place.topic,
                         members,
                         capacities(candidates, place),
-                        settings.policy,
+                        policy(place),
                         forecast(place.topic, candidates),
                         fitting(members),
                         random,
                         nowNs),
                 candidates,
                 ids,
+                policy(place),
                 why);
         allocate(place, Place.rates(place.run.distribution.assignment(), candidates));
     }
@@ -720,7 +767,7 @@ final class Distributor {
         }
         allocate(place, Place.rates(assignment, run.brokers));
         BrokerCapacities room = capacities(run.brokers, place);
-        Planner planner = new Planner(settings.policy, random);
+        Planner planner = new Planner(run.policy, random);
         double[] quotas = planner.plan(assignment.members(), room).quotas().perBroker();
         List<Part> parts = new ArrayList<>();
         for (int broker = 0; broker < assignment.brokers(); broker++) {
@@ -744,7 +791,7 @@ final class Distributor {
                 place.name,
                 revision,
                 settings.me,
-                settings.policy.label(),
+                run.policy.label(),
                 state,
                 run.trigger,
                 run.distribution.round(),
@@ -972,7 +1019,7 @@ final class Distributor {
         return new PlacementView.OfTopic(
                 place.name.value(),
                 stored == null ? "UNPLACED" : stored.state().name(),
-                stored == null ? settings.policy.label() : stored.policy(),
+                stored == null ? policy(place).label() : stored.policy(),
                 place.revision(),
                 stored == null ? "" : stored.decidedBy(),
                 stored == null ? "" : stored.trigger(),
@@ -1005,7 +1052,7 @@ final class Distributor {
         if (then.isEmpty()) {
             return refused("no broker would be left");
         }
-        Policy policy = what.policy() == null ? settings.policy : Policy.of(what.policy());
+        Optional<Policy> policy = Optional.ofNullable(what.policy()).map(Policy::of);
         double[] mcap = new double[then.size()];
         double[] taken = new double[then.size()];
         for (int i = 0; i < mcap.length; i++) {
@@ -1019,8 +1066,9 @@ final class Distributor {
         return plan(only, policy, new BrokerCapacities(then, mcap, taken), what.load());
     }
 
-    private WhatIf.Plan plan(Optional<TopicName> only, Policy policy, BrokerCapacities capacities, double load) {
-        Planner planner = new Planner(policy, random);
+    /** @param forced by this policy instead of each topic's */
+    private WhatIf.Plan plan(
+            Optional<TopicName> only, Optional<Policy> forced, BrokerCapacities capacities, double load) {
         List<Place> order = only.map(topic -> List.of(places.get(topic))).orElseGet(this::places);
         Map<Place, TopicMembers> members = new HashMap<>();
         PublisherTable.ByTopic byTopic = table.byTopic();
@@ -1040,6 +1088,7 @@ final class Distributor {
         int unplaced = 0;
         double unplacedRate = 0;
         for (Place place : largestFirst) {
+            Planner planner = new Planner(forced.orElse(policy(place)), random);
             Planner.Plan plan = planner.plan(members.get(place), capacities);
             Assignment assignment = plan.assignment();
             List<WhatIf.Part> parts = new ArrayList<>();
@@ -1066,7 +1115,10 @@ final class Distributor {
                     only.isPresent() ? sentences(plan.reasons(), candidates(capacities)) : List.of()));
         }
         List<WhatIf.OfTopic> told = topics.subList(0, Math.min(topics.size(), MOST_TOLD));
-        return new WhatIf.Plan(null, policy.label(), capacities.size(), unplaced, unplacedRate, List.copyOf(told));
+        String by = forced.or(() -> only.map(places::get).map(this::policy))
+                .orElse(settings.policy)
+                .label();
+        return new WhatIf.Plan(null, by, capacities.size(), unplaced, unplacedRate, List.copyOf(told));
     }
 
     private static List<BrokerId> candidates(BrokerCapacities capacities) {

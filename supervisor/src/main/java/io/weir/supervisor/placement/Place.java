@@ -4,6 +4,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
+import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.Topic;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayDeque;
@@ -83,16 +84,23 @@ final class Place {
         final LoadDistribution distribution;
         final List<BrokerId> brokers;
         final long[] ids;
+        final LongHashSet places;
+        final Policy policy;
         final String trigger;
         /** The stored revisions from this one on have the current assignment. */
         long sinceRevision = Long.MAX_VALUE;
         /** The assignment that was proposed last. */
         long proposed;
 
-        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, String trigger) {
+        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, Policy policy, String trigger) {
             this.distribution = distribution;
             this.brokers = brokers;
             this.ids = ids;
+            this.places = new LongHashSet(2 * ids.length + 1);
+            for (long id : ids) {
+                places.add(id);
+            }
+            this.policy = policy;
             this.trigger = trigger;
         }
 
@@ -138,7 +146,9 @@ final class Place {
     }
 
     void came(long id, long nowNs) {
-        if (!seated.contains(id)) {
+        // Who was away when the run began has no seat by it, whatever was before.
+        boolean hasSeat = run == null ? seated.contains(id) : run.places.contains(id);
+        if (!hasSeat && !newcomers.contains(id)) {
             if (newcomers.isEmpty()) {
                 firstCameNs = nowNs;
             }

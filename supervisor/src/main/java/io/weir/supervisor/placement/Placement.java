@@ -14,6 +14,8 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Distributor.Proposal;
+import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.supervisor.placement.algorithm.Registration;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -62,12 +64,36 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     /** A question that changes nothing. */
     public record Plan(WhatIf what, ActorRef<WhatIf.Plan> replyTo) implements Command, CrossesNodes {}
 
+    /** A publisher says at {@code broker} who it is, before it publishes; {@code group} empty: none. */
+    public record Register(
+            BrokerId broker, TopicName topic, long id, double rate, String group, ActorRef<RegisterOutcome> replyTo)
+            implements Command, CrossesNodes {}
+
+    /**
+     * What became of it.
+     *
+     * @param cause null if it is registered
+     */
+    public record RegisterOutcome(RegisterRefusal cause, String text) implements CrossesNodes {}
+
+    /** Why a publisher was not registered. */
+    public enum RegisterRefusal {
+        UNKNOWN_TOPIC,
+        CONTRADICTORY_GROUP,
+        IMPOSSIBLE_RATE,
+        /** The broker has not reported yet, or the placement is only beginning. */
+        NOT_YET
+    }
+
     private record WorkDue() implements Command {}
 
     private record LookDue() implements Command {}
 
     private record Looked(
-            Decisions.Changes changes, List<Decisions.Capacity> capacities, Map<TopicName, Long> objectives)
+            Decisions.Changes changes,
+            List<Decisions.Capacity> capacities,
+            Map<TopicName, Long> objectives,
+            Map<TopicName, Policy> policies)
             implements Command {}
 
     private record LookFailed(String why) implements Command {}
@@ -133,6 +159,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                 .onMessage(Show.class, this::onShow)
                 .onMessage(Explain.class, this::onExplain)
                 .onMessage(Plan.class, this::onPlan)
+                .onMessage(Register.class, this::onRegister)
                 .onMessage(WorkDue.class, due -> onWorkDue())
                 .onMessage(Stored.class, this::onStored)
                 .onMessage(LookDue.class, due -> onLookDue())
@@ -170,6 +197,21 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private Behavior<Command> onPlan(Plan plan) {
         plan.replyTo.tell(distributor.plan(plan.what));
         return this;
+    }
+
+    private Behavior<Command> onRegister(Register register) {
+        Optional<Registration> outcome = distributor.declare(
+                register.broker, register.topic, register.id, register.rate, register.group, with.clock.getAsLong());
+        register.replyTo.tell(outcome.map(Placement::told)
+                .orElse(new RegisterOutcome(
+                        RegisterRefusal.NOT_YET, "the placement does not know " + register.broker + " yet")));
+        return this;
+    }
+
+    private static RegisterOutcome told(Registration registration) {
+        return registration instanceof Registration.Refused refused
+                ? new RegisterOutcome(RegisterRefusal.valueOf(refused.cause().name()), refused.text())
+                : new RegisterOutcome(null, "");
     }
 
     private Behavior<Command> onWorkDue() {
@@ -298,7 +340,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                                 () -> new Looked(
                                         with.decisions.after(after),
                                         with.decisions.capacities(),
-                                        with.decisions.objectives()),
+                                        with.decisions.objectives(),
+                                        with.decisions.policies()),
                                 with.storeThreads),
                         (looked, failure) -> failure == null ? looked : new LookFailed(failure.getMessage()));
         return this;
@@ -308,6 +351,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         upTo = looked.changes.upTo();
         distributor.capacities(looked.capacities);
         distributor.objectives(looked.objectives);
+        distributor.policies(looked.policies);
         looked.changes.decisions().forEach(decision -> distributor.stored(decision, with.clock.getAsLong()));
         read = true;
         timers.startSingleTimer(new LookDue(), LOOK_EVERY);

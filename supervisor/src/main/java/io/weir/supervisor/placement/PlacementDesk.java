@@ -228,9 +228,15 @@ public final class PlacementDesk extends AbstractBehavior<PlacementDesk.Command>
                 fresh.group = attendance.groups()[i];
                 fresh.rate = attendance.expectedRates()[i] > 0 ? attendance.expectedRates()[i] : -1;
                 publishers.put(attendance.ids()[i], fresh);
-            } else if (attendance.expectedRates()[i] == 0) {
+            } else if (attendance.expectedRates()[i] > 0) {
+                before.rate = attendance.expectedRates()[i];
+            } else {
                 double measured = attendance.messages()[i] / seconds;
                 before.rate = before.rate < 0 ? measured : (1 - WEIGHT) * before.rate + WEIGHT * measured;
+            }
+            if (before != null && !before.group.equals(attendance.groups()[i])) {
+                before.group = attendance.groups()[i];
+                before.told = -1;
             }
         }
         for (long id : attendance.left()) {

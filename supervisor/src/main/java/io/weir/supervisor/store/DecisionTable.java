@@ -8,6 +8,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decision;
 import io.weir.supervisor.placement.Decisions;
+import io.weir.supervisor.placement.algorithm.Policy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -20,7 +21,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Placement's tables: {@code weir_placement}, a row a topic with the decision as JSON, {@code weir_capacity} and {@code weir_objective}.
+ * Placement's tables: {@code weir_placement}, a row a topic with the decision as JSON, {@code weir_capacity}, {@code weir_objective} and
+ * {@code weir_policy}.
  * Changes are numbered as {@link SupplyTables} numbers those of limits, by a counter of their own.
  */
 public final class DecisionTable implements Decisions, AutoCloseable {
@@ -190,6 +192,37 @@ public final class DecisionTable implements Decisions, AutoCloseable {
             }
             opened.commit();
             return objectives;
+        });
+    }
+
+    @Override
+    public void policy(TopicName topic, Optional<Policy> policy) {
+        store.call(opened -> {
+            execute(opened, "DELETE FROM weir_policy WHERE topic = ?", topic.value());
+            if (policy.isPresent()) {
+                execute(
+                        opened,
+                        "INSERT INTO weir_policy (topic, policy) VALUES (?, ?)",
+                        topic.value(),
+                        policy.get().label());
+            }
+            opened.commit();
+            return null;
+        });
+    }
+
+    @Override
+    public Map<TopicName, Policy> policies() {
+        return store.call(opened -> {
+            Map<TopicName, Policy> policies = new HashMap<>();
+            try (PreparedStatement select = opened.prepareStatement("SELECT topic, policy FROM weir_policy");
+                    ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    policies.put(new TopicName(rows.getString(1)), Policy.of(rows.getString(2)));
+                }
+            }
+            opened.commit();
+            return policies;
         });
     }
 

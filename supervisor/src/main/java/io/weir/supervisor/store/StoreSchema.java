@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 4;
+    static final int VERSION = 5;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -58,6 +58,7 @@ final class StoreSchema {
                     + " objective_ns BIGINT NOT NULL, measured_at BIGINT NOT NULL, singles DOUBLE PRECISION NOT NULL,"
                     + " batched DOUBLE PRECISION NOT NULL, batch INTEGER NOT NULL, lone_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_objective (topic VARCHAR(64) PRIMARY KEY, objective_ns BIGINT NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_policy (topic VARCHAR(64) PRIMARY KEY, policy VARCHAR(16) NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     /** Up to version 2 it held topics' names only, no channels' keys. Not for a new store: on H2 brokers would keep each other from it. */

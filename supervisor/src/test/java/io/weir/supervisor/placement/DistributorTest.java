@@ -70,6 +70,61 @@ class DistributorTest {
     }
 
     @Test
+    void shouldPlaceATopicAgainWhenItIsGivenAnotherPolicy() {
+        cluster.publishers("orders", 40, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("orders").parts()).hasSize(1);
+
+        cluster.store.policy(ORDERS, Optional.of(Policy.LB));
+        cluster.until(
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").policy().equals("lb"),
+                60,
+                distributor);
+        assertThat(cluster.stored("orders").trigger()).isEqualTo("POLICY_CHANGED");
+        assertThat(cluster.stored("orders").parts()).as("seed %d", seed).hasSize(4);
+        assertThat(cluster.stored("orders").homes()).hasSize(40);
+
+        cluster.store.policy(ORDERS, Optional.empty());
+        cluster.until(
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").policy().equals("srtm"),
+                60,
+                distributor);
+        int before = cluster.store.written.size();
+        cluster.pass(60, distributor);
+        assertThat(cluster.store.written).as("once").hasSize(before);
+    }
+
+    @Test
+    void shouldSeatAPublisherThatWasAwayWhileItsTopicWasPlacedAgain() {
+        cluster.publishers("orders", 40, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+
+        PlacedCluster.Publisher away = cluster.publishers.remove(7L);
+        cluster.tick(distributor);
+        cluster.store.policy(ORDERS, Optional.of(Policy.LB));
+        cluster.look(distributor);
+        Distributor.Proposal proposal = distributor.work(cluster.nowNs).get(0);
+        // It is back before the decision is in the store, and by the one before it still has a seat.
+        cluster.publishers.put(7L, away);
+        distributor.report(cluster.reportOf(away.at(), distributor), cluster.nowNs);
+        cluster.store.replace(proposal.expected(), proposal.decision());
+        distributor.settled(ORDERS, Optional.of(proposal.decision()), cluster.nowNs);
+        assertThat(proposal.decision().homes()).doesNotContainKey(7L);
+
+        cluster.until(
+                () -> cluster.is("orders", State.FITTED)
+                        && cluster.stored("orders").homes().containsKey(7L),
+                60,
+                distributor);
+        assertThat(cluster.stored("orders").policy()).isEqualTo("lb");
+        assertThat(cluster.stored("orders").homes()).as("seed %d", seed).hasSize(40);
+    }
+
+    @Test
     void shouldSayWhatNoClusterCanHoldAndKeepTheBest() {
         cluster.publishers("orders", 60, 100, 0);
         Distributor distributor = cluster.distributor("one");

@@ -98,6 +98,7 @@ final class PlacedCluster {
         readUpTo.put(distributor, changes.upTo());
         distributor.capacities(store.capacities());
         distributor.objectives(store.objectives());
+        distributor.policies(store.policies());
         changes.decisions().forEach(decision -> distributor.stored(decision, nowNs));
     }
 

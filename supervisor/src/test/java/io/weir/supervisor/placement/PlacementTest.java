@@ -98,6 +98,37 @@ class PlacementTest {
         });
     }
 
+    @Test
+    void shouldRegisterWhoeverSaysWhoItIsAndRefuseAnotherGroup() {
+        ActorRef<Placement.Command> placement = placement("one");
+        TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
+        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause())
+                .as("before the broker has reported")
+                .isEqualTo(Placement.RegisterRefusal.NOT_YET);
+        run(placement, 3);
+        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isNull();
+        placement.tell(new Placement.Register(HERE, ORDERS, 77, 6, "north", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).as("again").isNull();
+        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "south", outcomes.getRef()));
+        Placement.RegisterOutcome refused = outcomes.receiveMessage();
+        assertThat(refused.cause()).isEqualTo(Placement.RegisterRefusal.CONTRADICTORY_GROUP);
+        assertThat(refused.text()).contains("publisher 77", "'south'", "'north'");
+        placement.tell(new Placement.Register(HERE, ORDERS, 78, -1, "", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.IMPOSSIBLE_RATE);
+        placement.tell(new Placement.Register(HERE, new TopicName("other"), 77, 5, "", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.UNKNOWN_TOPIC);
+
+        TestProbe<Placement.Explained> explained = kit.createTestProbe();
+        placement.tell(new Placement.Explain(ORDERS, explained.getRef()));
+        assertThat(explained.receiveMessage().topic().orElseThrow().refusals())
+                .anyMatch(refusal -> refusal.contains("'south'"));
+        await("it is placed with the others", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.homes().containsKey(77L))
+                .isPresent());
+    }
+
     private boolean askedForAll() {
         try {
             desk.expectMessageClass(PlacementDesk.SendAll.class, Duration.ofMillis(50));
@@ -147,6 +178,7 @@ class PlacementTest {
         TestProbe<PlacementView> views = kit.createTestProbe();
         TestProbe<Placement.Explained> explained = kit.createTestProbe();
         TestProbe<WhatIf.Plan> plans = kit.createTestProbe();
+        TestProbe<Placement.RegisterOutcome> registered = kit.createTestProbe();
         PlacementView.OfTopic topic = new PlacementView.OfTopic(
                 "orders",
                 "FITTED",
@@ -170,6 +202,9 @@ class PlacementTest {
                 new Placement.Show("a", 5, views.getRef()),
                 new Placement.Explain(ORDERS, explained.getRef()),
                 new Placement.Explained(Optional.of(topic)),
+                new Placement.Register(HERE, ORDERS, 7, 2.5, "north", registered.getRef()),
+                new Placement.RegisterOutcome(Placement.RegisterRefusal.CONTRADICTORY_GROUP, "why"),
+                new Placement.RegisterOutcome(null, ""),
                 new Placement.Explained(Optional.empty()),
                 new Placement.Plan(new WhatIf("orders", "lb", 1, List.of("b1"), 5.0, 2), plans.getRef()),
                 new WhatIf.Plan(

@@ -1,6 +1,7 @@
 package io.weir.supervisor.placement;
 
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -14,6 +15,7 @@ final class StoredDecisions implements Decisions {
     private final Map<TopicName, Long> changes = new HashMap<>();
     private final List<Capacity> capacities = new ArrayList<>();
     private final Map<TopicName, Long> objectives = new HashMap<>();
+    private final Map<TopicName, Policy> policies = new HashMap<>();
     private long change;
     boolean away;
 
@@ -72,6 +74,18 @@ final class StoredDecisions implements Decisions {
         } else {
             objectives.put(topic, objectiveNs);
         }
+    }
+
+    @Override
+    public synchronized void policy(TopicName topic, Optional<Policy> policy) {
+        policies.remove(topic);
+        policy.ifPresent(own -> policies.put(topic, own));
+    }
+
+    @Override
+    public synchronized Map<TopicName, Policy> policies() {
+        answer();
+        return Map.copyOf(policies);
     }
 
     @Override

@@ -11,10 +11,12 @@ import io.weir.supervisor.placement.Decision;
 import io.weir.supervisor.placement.Decision.Part;
 import io.weir.supervisor.placement.Decision.State;
 import io.weir.supervisor.placement.Decisions.Capacity;
+import io.weir.supervisor.placement.algorithm.Policy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
@@ -120,6 +122,17 @@ class DecisionTableTest {
         assertThat(table.objectives()).containsEntry(ORDERS, 7_000_000L).hasSize(1);
         table.objective(ORDERS, 0);
         assertThat(table.objectives()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(StoreKind.class)
+    void shouldKeepATopicsOwnPolicyUntilItIsTakenAway(StoreKind kind) {
+        DecisionTable table = tables(kind, 1).get(0);
+        table.policy(ORDERS, Optional.of(Policy.LB));
+        table.policy(ORDERS, Optional.of(Policy.MAX_MIN));
+        assertThat(table.policies()).containsEntry(ORDERS, Policy.MAX_MIN).hasSize(1);
+        table.policy(ORDERS, Optional.empty());
+        assertThat(table.policies()).isEmpty();
     }
 
     private List<DecisionTable> tables(StoreKind kind, int count) {

@@ -15,14 +15,37 @@ public sealed interface BrokerCommand extends CrossesNodes {
      * Publishes a message. A topic that shapes answers when the message's turn has come, so an ask should wait at least as long as the
      * topic's longest delay. An application that tells instead of asking stays within what {@link PublishOutcome.Failed} tells of.
      *
+     * <p>With placement, a publisher that said who it is has a home broker that may change; who wants its messages in order across that waits
+     * for each outcome.
+     *
      * @param body not to be changed afterwards
+     * @param publisher {@link PublisherIdentity#NONE}, or null, for nobody in particular
      */
-    record Publish(String topic, byte[] body, MessageContext context, ActorRef<PublishOutcome> replyTo)
-            implements BrokerCommand {}
+    record Publish(
+            String topic,
+            byte[] body,
+            MessageContext context,
+            PublisherIdentity publisher,
+            ActorRef<PublishOutcome> replyTo)
+            implements BrokerCommand {
+        public Publish(String topic, byte[] body, MessageContext context, ActorRef<PublishOutcome> replyTo) {
+            this(topic, body, context, PublisherIdentity.NONE, replyTo);
+        }
+    }
 
     /** Publishes several messages with one outcome; each of them gets the context. */
-    record PublishBatch(String topic, List<byte[]> bodies, MessageContext context, ActorRef<PublishOutcome> replyTo)
-            implements BrokerCommand {}
+    record PublishBatch(
+            String topic,
+            List<byte[]> bodies,
+            MessageContext context,
+            PublisherIdentity publisher,
+            ActorRef<PublishOutcome> replyTo)
+            implements BrokerCommand {
+        public PublishBatch(
+                String topic, List<byte[]> bodies, MessageContext context, ActorRef<PublishOutcome> replyTo) {
+            this(topic, bodies, context, PublisherIdentity.NONE, replyTo);
+        }
+    }
 
     /**
      * Makes an actor a consumer of a channel, which comes to be by that. The actor is watched: when it or its node is gone, what it

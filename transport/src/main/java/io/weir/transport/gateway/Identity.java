@@ -255,17 +255,9 @@ record Identity(
         }
     }
 
-    /** The number by which its publisher goes, or {@code usual} if it gave no name: FNV-1a of the name, mixed. */
+    /** The number by which its publisher goes, or {@code usual} if it gave no name. */
     long publisherId(long usual) {
-        if (publisher.isEmpty()) {
-            return usual;
-        }
-        long hash = 0xcbf29ce484222325L;
-        for (int i = 0; i < publisher.length(); i++) {
-            hash = (hash ^ publisher.charAt(i)) * 0x100000001b3L;
-        }
-        hash = (hash ^ hash >>> 32) * 0xbf58476d1ce4e5b9L;
-        return hash == Publisher.NOBODY ? 1 : hash;
+        return publisher.isEmpty() ? usual : Publisher.idOf(publisher);
     }
 
     boolean upgrades() {

@@ -19,6 +19,19 @@ public interface Publisher {
         return NOBODY;
     }
 
+    /** The {@link #id} of whoever goes by this name, or {@link #NOBODY} without one: FNV-1a of it, mixed. */
+    static long idOf(String name) {
+        if (name.isEmpty()) {
+            return NOBODY;
+        }
+        long hash = 0xcbf29ce484222325L;
+        for (int i = 0; i < name.length(); i++) {
+            hash = (hash ^ name.charAt(i)) * 0x100000001b3L;
+        }
+        hash = (hash ^ hash >>> 32) * 0xbf58476d1ce4e5b9L;
+        return hash == NOBODY ? 1 : hash;
+    }
+
     /** Which publishers' bursts come together with its own; empty if it did not say. */
     default String group() {
         return "";
