@@ -16,6 +16,7 @@ import picocli.CommandLine.Spec;
             LatencyCommand.class,
             ThroughputCommand.class,
             PublisherCommand.class,
+            PlacementCommand.class,
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,

@@ -73,6 +73,13 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     private volatile long receivedSoFar;
 
+    /** From those: see {@link #slower}, {@link #measureNow} and {@link #stop}. */
+    private volatile int slower = 1;
+
+    private volatile boolean measureNow;
+
+    private volatile boolean stopped;
+
     private Generator(Target target, Load load) throws IOException {
         this.load = load;
         this.wire = target.wire();
@@ -98,12 +105,12 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         try {
             // Consumers first: a topic without a channel would keep, or drop, what comes before it.
             for (int i = 0; i < consumers.length; i++, opened++) {
-                consumers[i] = open(target.name(), target.consumeFrom(), subject, true);
+                consumers[i] = open(target.name(), target.consumeFrom(), subject, -1);
             }
             for (int i = 0; i < publishers.length; i++, opened++) {
                 Endpoint endpoint =
                         target.publishTo().get(i % target.publishTo().size());
-                publishers[i] = open(target.name(), endpoint, subject, false);
+                publishers[i] = open(target.name(), endpoint, subject, i);
             }
         } catch (IOException e) {
             close();
@@ -118,13 +125,15 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         return new Generator(target, load);
     }
 
-    private Connection open(String name, Endpoint endpoint, Wire.Subject subject, boolean consumes) throws IOException {
+    /** @param publisher its number; below 0: it consumes */
+    private Connection open(String name, Endpoint endpoint, Wire.Subject subject, int publisher) throws IOException {
+        boolean consumes = publisher < 0;
         Handshake handshake = Handshake.with(name, endpoint);
         try {
             if (consumes) {
                 wire.openConsumer(handshake, subject);
             } else {
-                wire.openPublisher(handshake, subject);
+                wire.openPublisher(handshake, subject, publisher);
             }
             int inBytes = consumes ? CONSUMER_IN_BYTES + 2 * load.bodyBytes() : fair(PUBLISHER_IN_BYTES);
             int outBytes = consumes ? OUT_BYTES : fair(OUT_BYTES) + batchBytes;
@@ -152,6 +161,21 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     long receivedSoFar() {
         return receivedSoFar;
+    }
+
+    /** Publishers of an open-loop load leave gaps so many times as long, until it is 1 again. From another thread, too. */
+    void slower(int times) {
+        slower = times;
+    }
+
+    /** Whatever is left of the warm-up, the measured time of an open-loop load begins now. From another thread. */
+    void measureNow() {
+        measureNow = true;
+    }
+
+    /** The run ends at once, with an exception. From another thread. */
+    void stop() {
+        stopped = true;
     }
 
     /** Runs the load to its end, and a little longer for what is still on its way. */
@@ -187,6 +211,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         long nowNs = System.nanoTime();
         while (schedule.nextNs() - endNs < 0 ? !drained(nowNs) : !settled(nowNs)) {
             boolean worked = false;
+            obey(schedule);
             while (schedule.nextNs() - nowNs <= 0 && schedule.nextNs() - endNs < 0) {
                 if (!publishGroup(shape, schedule.nextPublisher(), schedule.nextNs())) {
                     break;
@@ -325,6 +350,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
 
     /** Writes, reads and answers once; whether anything came. */
     private boolean turn() throws IOException {
+        if (stopped) {
+            throw new WireException("the load was stopped");
+        }
         readSomething = false;
         flush();
         selector.selectNow(onReady);
@@ -332,6 +360,15 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         sentSoFar = allSent;
         receivedSoFar = allReceived;
         return readSomething;
+    }
+
+    private void obey(Schedule schedule) {
+        schedule.stretch(slower);
+        if (measureNow) {
+            measureNow = false;
+            measureFromNs = System.nanoTime();
+            endNs = measureFromNs + load.measured().toNanos();
+        }
     }
 
     private void flush() throws IOException {

@@ -33,7 +33,7 @@ final class MqttWire implements Wire {
     }
 
     @Override
-    public void openPublisher(Handshake handshake, Subject subject) throws IOException {
+    public void openPublisher(Handshake handshake, Subject subject, int number) throws IOException {
         ByteArrayOutputStream content = new ByteArrayOutputStream();
         DataOutputStream connect = new DataOutputStream(content);
         connect.writeUTF("MQTT");
@@ -50,7 +50,7 @@ final class MqttWire implements Wire {
 
     @Override
     public void openConsumer(Handshake handshake, Subject subject) throws IOException {
-        openPublisher(handshake, subject);
+        openPublisher(handshake, subject, 0);
         ByteArrayOutputStream content = new ByteArrayOutputStream();
         DataOutputStream subscribe = new DataOutputStream(content);
         subscribe.writeShort(1);

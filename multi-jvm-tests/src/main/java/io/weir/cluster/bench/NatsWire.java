@@ -21,7 +21,7 @@ final class NatsWire implements Wire {
     }
 
     @Override
-    public void openPublisher(Handshake handshake, Subject subject) throws IOException {
+    public void openPublisher(Handshake handshake, Subject subject, int number) throws IOException {
         connect(handshake, "");
     }
 

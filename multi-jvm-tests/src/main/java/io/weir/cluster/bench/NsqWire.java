@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.IntFunction;
 
 /**
  * NSQ V2, as Weir and nsqd speak it.
@@ -25,6 +26,8 @@ final class NsqWire implements Wire {
     private static final byte[] NOP = "NOP\n".getBytes(StandardCharsets.US_ASCII);
 
     private final Optional<String> secret;
+    /** What each publishing connection says of itself beyond the usual. */
+    private final IntFunction<String> names;
 
     /** For peers that serve everybody. */
     NsqWire() {
@@ -33,7 +36,26 @@ final class NsqWire implements Wire {
 
     /** @param secret for AUTH */
     NsqWire(Optional<String> secret) {
+        this(secret, number -> "");
+    }
+
+    private NsqWire(Optional<String> secret, IntFunction<String> names) {
         this.secret = secret;
+        this.names = names;
+    }
+
+    /**
+     * For Weir's placement: every publishing connection is a publisher of its own, the same one in every run.
+     *
+     * @param prefix of the publishers' names
+     * @param group which each of them belongs to; empty: to none
+     * @param messagesPerSecond of each of them
+     */
+    static NsqWire ofPublishers(String prefix, IntFunction<String> group, double messagesPerSecond) {
+        return new NsqWire(
+                Optional.empty(),
+                number -> ",\"weir_publisher\":\"" + prefix + number + "\",\"weir_group\":\"" + group.apply(number)
+                        + "\",\"weir_rate\":" + messagesPerSecond);
     }
 
     @Override
@@ -47,24 +69,24 @@ final class NsqWire implements Wire {
     }
 
     @Override
-    public void openPublisher(Handshake handshake, Subject subject) throws IOException {
-        identify(handshake, subject);
+    public void openPublisher(Handshake handshake, Subject subject, int number) throws IOException {
+        identify(handshake, subject, names.apply(number));
     }
 
     @Override
     public void openConsumer(Handshake handshake, Subject subject) throws IOException {
-        identify(handshake, subject);
+        identify(handshake, subject, "");
         handshake.send("SUB " + subject.topic() + " " + subject.channel() + "\n");
         answer(handshake);
         handshake.send("RDY " + subject.credit() + "\n");
     }
 
-    private void identify(Handshake handshake, Subject subject) throws IOException {
+    private void identify(Handshake handshake, Subject subject, String more) throws IOException {
         // nsqd keeps messages back for up to 250 ms to fill its buffer unless it is told not to.
-        String identity = subject.lowLatency()
-                ? "{\"client_id\":\"weir-bench\",\"feature_negotiation\":false,\"output_buffer_size\":-1,"
-                        + "\"output_buffer_timeout\":-1}"
-                : "{\"client_id\":\"weir-bench\",\"feature_negotiation\":false}";
+        String identity = "{\"client_id\":\"weir-bench\",\"feature_negotiation\":false"
+                + (subject.lowLatency() ? ",\"output_buffer_size\":-1,\"output_buffer_timeout\":-1" : "")
+                + more
+                + "}";
         byte[] json = identity.getBytes(StandardCharsets.UTF_8);
         command(handshake, "  V2IDENTIFY\n", json);
         if (secret.isPresent()) {

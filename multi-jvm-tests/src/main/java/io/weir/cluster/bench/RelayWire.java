@@ -20,7 +20,7 @@ final class RelayWire implements Wire {
     }
 
     @Override
-    public void openPublisher(Handshake handshake, Subject subject) throws IOException {
+    public void openPublisher(Handshake handshake, Subject subject, int number) throws IOException {
         open(handshake, PUBLISHER);
     }
 

@@ -19,6 +19,7 @@ final class Schedule {
     private final Distribution distribution;
     private final double gapNs;
     private final SplittableRandom random;
+    private int times = 1;
     private final long[] dueNs;
     private final int[] publishers;
 
@@ -39,8 +40,13 @@ final class Schedule {
 
     private long gap() {
         return distribution == Distribution.periodic
-                ? (long) gapNs
-                : (long) (-Math.log(1.0 - random.nextDouble()) * gapNs);
+                ? times * (long) gapNs
+                : (long) (-Math.log(1.0 - random.nextDouble()) * gapNs * times);
+    }
+
+    /** From the next gaps on, all are so many times as long; a periodic publisher keeps its phase. */
+    void stretch(int newTimes) {
+        times = newTimes;
     }
 
     /** The earliest intended time. */

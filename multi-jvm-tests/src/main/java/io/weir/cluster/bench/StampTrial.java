@@ -121,7 +121,7 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
         try {
             for (int i = 0; i < connectionCount; i++) {
                 Handshake handshake = Handshake.with("the gateway", endpoint);
-                wire.openPublisher(handshake, subject);
+                wire.openPublisher(handshake, subject, 0);
                 connections[i] = handshake.connection(wire, false, BUFFER_BYTES, BUFFER_BYTES);
                 connections[i].channel.register(selector, SelectionKey.OP_READ, connections[i]);
             }

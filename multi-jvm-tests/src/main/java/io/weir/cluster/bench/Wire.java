@@ -32,7 +32,8 @@ interface Wire {
     /** Whether the broker answers each publish. */
     boolean acknowledges();
 
-    void openPublisher(Handshake handshake, Subject subject) throws IOException;
+    /** @param number which of the publishing connections it is, from 0 on */
+    void openPublisher(Handshake handshake, Subject subject, int number) throws IOException;
 
     void openConsumer(Handshake handshake, Subject subject) throws IOException;
 

@@ -208,7 +208,11 @@ class BenchCommandTest {
                 "latency --tcp 127.0.0.1:1 --against nats@here",
                 "throughput --window 8",
                 "throughput --connections 0",
-                "throughput --rounds 0"
+                "throughput --rounds 0",
+                "placement --only nothing",
+                "placement --rounds 0",
+                "placement --seconds 0",
+                "placement --heap 1"
             })
     void shouldSayWhatIsWrongWithTheCommandLine(String which) {
         assertThat(weir("bench " + which)).as(err.toString()).isEqualTo(ExitCode.USAGE);

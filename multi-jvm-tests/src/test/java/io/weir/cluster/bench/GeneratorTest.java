@@ -82,6 +82,42 @@ class GeneratorTest {
         }
     }
 
+    @Test
+    void shouldRunSlowerAndMeasureOnlyFromWhenItIsToldTo() throws Exception {
+        try (NsqPeer peer = new NsqPeer();
+                Generator generator = Generator.connect(
+                        new Target("peer", new NsqWire(), List.of(peer.endpoint()), peer.endpoint(), List.of()),
+                        load(openLoop(1_000, 10), 5, 100, 60_000, 500))) {
+            generator.slower(10);
+            Thread director = new Thread(() -> {
+                while (generator.sentSoFar() < 50) {
+                    Thread.onSpinWait();
+                }
+                generator.slower(1);
+                generator.measureNow();
+            });
+            director.start();
+            generator.run();
+            director.join();
+            Result result = generator.result(Result.Broker.UNKNOWN);
+            assertThat(result.sent()).as("of half a second at full pace").isCloseTo(500L, within(150L));
+            assertThat(result.received()).isEqualTo(result.sent());
+            assertThat(result.missing()).isZero();
+            assertThat(generator.sentSoFar()).isGreaterThanOrEqualTo(result.sent() + 50);
+        }
+    }
+
+    @Test
+    void shouldEndAtOnceWhenItIsStopped() throws Exception {
+        try (NsqPeer peer = new NsqPeer();
+                Generator generator = Generator.connect(
+                        new Target("peer", new NsqWire(), List.of(peer.endpoint()), peer.endpoint(), List.of()),
+                        load(openLoop(1_000, 10), 5, 100, 60_000, 60_000))) {
+            generator.stop();
+            assertThatThrownBy(generator::run).hasMessageContaining("stopped");
+        }
+    }
+
     private static void assertStallOfHalfASecondShows(Result result) {
         // Due uniformly within the stall of a quarter of the run: a fifth of all waited 100 ms or more, a twentieth 400
         // ms or more.

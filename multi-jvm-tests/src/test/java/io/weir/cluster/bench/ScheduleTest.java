@@ -64,4 +64,17 @@ class ScheduleTest {
             two.advance();
         }
     }
+
+    @Test
+    void shouldStretchGapsAndKeepPhases() {
+        Schedule usual = new Schedule(Schedule.Distribution.periodic, 1, 10, 0, 5);
+        long phaseNs = usual.nextNs();
+        Schedule schedule = new Schedule(Schedule.Distribution.periodic, 1, 10, 0, 5);
+        schedule.stretch(3);
+        schedule.advance();
+        assertThat(schedule.nextNs()).isEqualTo(phaseNs + 300_000_000);
+        schedule.stretch(1);
+        schedule.advance();
+        assertThat(schedule.nextNs()).isEqualTo(phaseNs + 400_000_000);
+    }
 }

@@ -35,6 +35,11 @@ public final class ClusterOption {
         private String http;
     }
 
+    /** Whether the command line says which. */
+    public boolean isGiven() {
+        return choice.data != null || choice.http != null;
+    }
+
     /** The local cluster that is meant. */
     ClusterDirectory directory() {
         if (choice.http != null) {
