@@ -42,8 +42,8 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
 
     /**
      * The part of this to move when (ρ, β) are wanted by a side that has {@code theirBurstMicros}. Neither side may be left lame: what
-     * moves takes one message of burst along unless there is one, and if the rest could then not admit, all of it moves (when at least
-     * half was wanted) or nothing.
+     * moves takes one message of burst along unless there is one, as much as leaves the rest one; where that is not possible, all of it
+     * moves (when at least half was wanted) or nothing.
      */
     public Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
         long rate = Math.min(Math.max(0, wantedRateMicros), rateMicros);
@@ -53,6 +53,13 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
         }
         if (rate > 0 && theirBurstMicros + burst < Limit.MICROS) {
             burst = Math.min(Limit.MICROS, burstMicros);
+        }
+        long spare = burstMicros - Limit.MICROS;
+        if (rateMicros > rate
+                && burst > spare
+                && spare >= 0
+                && (rate == 0 || theirBurstMicros + spare >= Limit.MICROS)) {
+            burst = spare;
         }
         if (rateMicros > rate && burstMicros - burst < Limit.MICROS) {
             return lame() || rate >= rateMicros - rate && rate > 0 ? empty() : NONE;
