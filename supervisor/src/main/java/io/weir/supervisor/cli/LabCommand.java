@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
         },
         footer = {
             "",
-            "Without a name every experiment runs, in about two minutes.",
+            "Without a name every experiment runs, in about five minutes.",
             "",
             "The CSV file holds one block a table, separated by empty lines. Each block",
             "starts with its own header; its first two columns are experiment and table,",

@@ -14,7 +14,7 @@ public interface Experiment {
     /** Where it comes from, such as "SRTM, Fig. 6a". */
     String source();
 
-    /** How many seeds a run takes unless the user says otherwise, so that the whole lab ends in about two minutes. */
+    /** How many seeds a run takes unless the user says otherwise, so that the whole lab ends in a few minutes. */
     int defaultSeeds();
 
     /** Runs for every seed of {@code run} and says what came out. Must not print; progress goes to {@code run}. */

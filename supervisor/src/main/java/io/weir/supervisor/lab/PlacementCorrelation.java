@@ -57,9 +57,10 @@ public final class PlacementCorrelation implements Experiment {
         return "SRTM, Fig. 9 and 10";
     }
 
+    /** The bucket lets 0.5% wait, and now and then a minute has far more of them: among three seeds such a one decides the p99 over all. */
     @Override
     public int defaultSeeds() {
-        return 3;
+        return 12;
     }
 
     @Override
