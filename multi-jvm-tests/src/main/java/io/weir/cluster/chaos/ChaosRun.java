@@ -178,6 +178,7 @@ public final class ChaosRun {
         setup.put("floors", plan.floors());
         setup.put("topics", scene.topics());
         setup.put("saturated", scene.topics());
+        setup.put("homes", plan.placing());
         setup.put("drift", DRIFT);
         setup.put("durationMs", plan.duration().toMillis());
         setup.put("faults", plan.faults().stream().map(Fault::toString).toList());

@@ -35,7 +35,8 @@ import java.util.TreeMap;
  *   broker       t broker state                     its process is up or down, with all that it held
  *   nemesis      t fault phase [text] [hosts]       phase is start or end
  *   phase        t name [saturated]                 warm, chaos, healed, end
- *   setup        t [brokers] [floor] [saturated] …  saturated: topics that are always offered more than their limit
+ *   setup        t [brokers] [floor] [saturated] [homes] …  saturated: topics that are always offered more than their limit; homes:
+ *                whether a message may be let in by another broker than the one that answers
  *   supply, snapshot, lease, limit-row              the store's journals and rows: see {@link SupplyJson}
  * </pre>
  *
@@ -162,6 +163,11 @@ public final class History {
 
     public boolean isEmpty() {
         return counts.isEmpty();
+    }
+
+    /** Whether a message may be let in by another broker than the one that answers. */
+    boolean hasHomes() {
+        return Boolean.TRUE.equals(setup.get("homes"));
     }
 
     /** In no particular order. */

@@ -4,16 +4,23 @@ import io.weir.cluster.history.History.BrokerState;
 import io.weir.cluster.history.History.Nemesis;
 import io.weir.cluster.history.History.Traffic;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.AdmissionHistory.Admission;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * C9: what a broker acknowledged reaches every channel that was there when it was published, at least once, unless that broker's
- * process ended afterwards; what nobody published, or what was refused, reaches none.
+ * process ended afterwards; what nobody published, or what was refused, reaches none. Where publishers have homes, the broker that
+ * answers is not always the one that let the message in and holds it: that may be any that admitted something of the topic between the
+ * question and the answer.
  */
 final class MessageCheck {
     /** Faults that end a broker's process, and with it the messages that it held. */
@@ -26,6 +33,9 @@ final class MessageCheck {
     private final History history;
     /** When each broker's process ended for the last time. */
     private final Map<String, Long> lastDeathNs = new HashMap<>();
+
+    /** By topic and time; only where publishers have homes. */
+    private final Map<TopicName, NavigableMap<Long, Set<String>>> admitting = new HashMap<>();
 
     private final List<Violation> violations = new ArrayList<>();
     private long anyDeathNs = NEVER;
@@ -48,6 +58,14 @@ final class MessageCheck {
         for (Nemesis fault : history.faults()) {
             if (fault.start() && DEADLY.contains(fault.fault())) {
                 fault.hosts().forEach(host -> died(host, fault.atNs()));
+            }
+        }
+        if (history.hasHomes()) {
+            for (Admission admission : history.admissions()) {
+                admitting
+                        .computeIfAbsent(admission.topic(), topic -> new TreeMap<>())
+                        .computeIfAbsent(admission.stampNs(), stamp -> new HashSet<>(2))
+                        .add(admission.broker().value());
             }
         }
     }
@@ -124,7 +142,7 @@ final class MessageCheck {
             if (!owed) {
                 continue;
             }
-            if (deathOf(message) >= message.invokedNs()) {
+            if (deathOf(topic, message) >= message.invokedNs()) {
                 lost++;
             } else if (history.phase("end").isEmpty() && message.acknowledgedNs() > history.lastNs() - REDELIVERY_NS) {
                 underWay++;
@@ -142,8 +160,22 @@ final class MessageCheck {
     }
 
     /** Where nobody says who acknowledged it, any broker may have. */
-    private long deathOf(Message message) {
-        return message.broker() < 0 ? anyDeathNs : lastDeathNs.getOrDefault(history.broker(message.broker()), NEVER);
+    private long deathOf(TopicName topic, Message message) {
+        if (message.broker() < 0) {
+            return anyDeathNs;
+        }
+        long deathNs = lastDeathNs.getOrDefault(history.broker(message.broker()), NEVER);
+        if (history.hasHomes()) {
+            for (Set<String> there : admitting
+                    .getOrDefault(topic, Collections.emptyNavigableMap())
+                    .subMap(message.invokedNs(), true, message.acknowledgedNs(), true)
+                    .values()) {
+                for (String broker : there) {
+                    deathNs = Math.max(deathNs, lastDeathNs.getOrDefault(broker, NEVER));
+                }
+            }
+        }
+        return deathNs;
     }
 
     private void violated(TopicName topic, long fromNs, long toNs, String text) {

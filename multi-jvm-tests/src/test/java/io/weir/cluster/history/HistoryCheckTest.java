@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -339,6 +340,18 @@ class HistoryCheckTest {
         lost.add("{'t':50000000,'type':'broker','broker':'b1','state':'up'}").violate(C9, "m2");
         lost.add("{'t':50000000,'type':'broker','broker':'b1','state':'down'}").hold(C9);
         assertThat(lost.verdict(C9).text()).contains("1 went with a broker that ended");
+    }
+
+    @Test
+    void shouldExcuseTheDeathOfAHomeWhereMessagesHaveOne() {
+        String died = "{'t':50000000,'type':'broker','broker':'b2','state':'down'}";
+        String homes = "{'t':0,'type':'setup','homes':true}";
+        Supplier<Lines> lost = () -> delivered()
+                .without("'deliver','topic':'orders','channel':'audit','id':'m2'")
+                .add(died);
+        lost.get().admit("b2", 21).violate(C9, "m2");
+        lost.get().admit("b2", 21).add(homes).hold(C9);
+        lost.get().admit("b2", 19).admit("b3", 21).add(homes).violate(C9, "m2");
     }
 
     @Test
