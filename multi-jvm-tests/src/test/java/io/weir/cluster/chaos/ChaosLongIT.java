@@ -61,12 +61,15 @@ class ChaosLongIT {
                 .isTrue();
     }
 
-    /** Every clock is within what is promised, and that nobody allows for it shows under load that uses every token. */
+    /**
+     * Every clock is within what is promised, and that nobody allows for it shows under load that uses every token: at each broker for itself,
+     * and in the whole limit unless pauses have left that some room.
+     */
     @Test
     void shouldNoticeWhenNobodyAllowsForDrift() throws IOException, InterruptedException {
         ChaosOutcome outcome = ChaosIT.run(
                 plan(BrokenRule.NO_DRIFT_DEFLATION, Fault.PAUSE_SHORT, 23, 60).withClockRate(1.000999));
-        assertThat(outcome.check().verdict(Invariant.C1).violated()).isTrue();
+        assertThat(outcome.check().verdict(Invariant.C5).violated()).isTrue();
     }
 
     /** The control: the same clocks, and the rule that allows for them. */
