@@ -90,7 +90,8 @@ public final class BrokerCluster implements AutoCloseable {
             Map<String, String> all = new HashMap<>(environment);
             sabotage.ifPresent(armed -> all.putAll(armed.environment()));
             LocalCluster cluster = new LocalCluster(started, ClusterDirectory.create(directory), line -> {});
-            cluster.up(new LocalCluster.Plan(Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, all));
+            cluster.up(new LocalCluster.Plan(
+                    Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, Optional.empty(), all));
             return new BrokerCluster(cluster, environment, all);
         }
     }
@@ -182,7 +183,7 @@ public final class BrokerCluster implements AutoCloseable {
 
     /** Starts every process that has died. */
     public void restartTheDead() {
-        cluster.up(new LocalCluster.Plan(Optional.empty(), Optional.empty(), Optional.empty(), environment));
+        cluster.up(LocalCluster.Plan.with(environment));
     }
 
     public void awaitAllUp(Duration within) {

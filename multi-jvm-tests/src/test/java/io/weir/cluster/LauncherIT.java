@@ -9,6 +9,10 @@ import io.weir.supervisor.local.LocalProcess;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -46,13 +50,32 @@ class LauncherIT {
         String data = dir.resolve("data").toString();
         String base = Integer.toString(BrokerCluster.freePortBase(2));
         Set<Path> sharedBefore = sharedMemory();
+        String settings = Files.writeString(dir.resolve("my.conf"), "weir.topics.max-message-size = 7KiB")
+                .toString();
+        String other = Files.writeString(dir.resolve("other.conf"), "weir.topics.max-message-size = 8KiB")
+                .toString();
 
         List<LocalProcess> started = new ArrayList<>();
         try {
-            Answer up = weir("up", "--detach", "--brokers", "2", "--data", data, "--port-base", base, "-o", "json");
+            Answer up = weir(
+                    "up",
+                    "--detach",
+                    "--brokers",
+                    "2",
+                    "--data",
+                    data,
+                    "--port-base",
+                    base,
+                    "--config",
+                    settings,
+                    "-o",
+                    "json");
             assertThat(up.exit()).as(up.err()).isZero();
             assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
             started.addAll(processesIn(data));
+            assertThat(takes(base, 7 * 1024)).isTrue();
+            assertThat(takes(base, 7 * 1024 + 1)).isFalse();
+            refused("run with other settings: 'weir down' first", "up", "--detach", "--data", data, "--config", other);
             // Without --data: the last 'up' is meant.
             JsonNode status = weir("status", "-o", "json").json();
             assertThat(status.at("/brokers")).hasSize(2);
@@ -96,6 +119,7 @@ class LauncherIT {
                             .asLong())
                     .as("the store remembers")
                     .isEqualTo(3);
+            assertThat(takes(base, 7 * 1024 + 1)).as("settings are kept").isFalse();
         } finally {
             weir("down", "--data", data);
         }
@@ -103,6 +127,18 @@ class LauncherIT {
         assertThat(sharedMemory()).isEqualTo(sharedBefore);
         assertThat(dir.resolve("user").resolve("last")).doesNotExist();
         assertThat(weir("status").exit()).as("nothing is up any more").isEqualTo(3);
+    }
+
+    private static boolean takes(String port, int bytes) throws Exception {
+        URI pub = URI.create("http://127.0.0.1:" + (Integer.parseInt(port) + 1) + "/pub?topic=sized");
+        HttpRequest message = HttpRequest.newBuilder(pub)
+                .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[bytes]))
+                .build();
+        int status = HttpClient.newHttpClient()
+                .send(message, HttpResponse.BodyHandlers.discarding())
+                .statusCode();
+        assertThat(status).isIn(200, 413);
+        return status == 200;
     }
 
     @Test
@@ -200,6 +236,28 @@ class LauncherIT {
                 "--data",
                 dir.resolve("newer").toString());
 
+        refused(
+                "sets weir.http.port, which 'weir up' decides itself",
+                "up",
+                "--detach",
+                "--data",
+                dir.resolve("c").toString(),
+                "--config",
+                Files.writeString(dir.resolve("port.conf"), "weir { http.port = 1 }")
+                        .toString());
+        refused(
+                "b1 ended while starting: settings file",
+                "up",
+                "--detach",
+                "--brokers",
+                "1",
+                "--port-base",
+                Integer.toString(base),
+                "--data",
+                dir.resolve("d").toString(),
+                "--config",
+                Files.writeString(dir.resolve("typo.conf"), "weir.tcp.max-conections = 1")
+                        .toString());
         Files.writeString(dir.resolve("file"), "");
         refused(
                 "can't be written",

@@ -66,6 +66,7 @@ final class BenchCluster implements AutoCloseable {
                         Optional.of(brokers),
                         Optional.of(BrokerCluster.freePortBase(brokers)),
                         Optional.empty(),
+                        Optional.empty(),
                         environment));
         tcp = state.brokerIds().stream()
                 .map(id -> new Endpoint("127.0.0.1", state.tcpPort(id)))

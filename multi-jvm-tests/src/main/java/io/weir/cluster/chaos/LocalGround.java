@@ -78,6 +78,7 @@ final class LocalGround implements Ground {
                 Optional.of(plan.brokers()),
                 Optional.of(BrokerCluster.freePortBase(plan.brokers())),
                 plan.storeUrl(),
+                Optional.empty(),
                 ofEveryBroker));
     }
 
@@ -121,7 +122,7 @@ final class LocalGround implements Ground {
     /** Whatever else is missing comes up with it. */
     private synchronized void startStore() {
         if (plan.storeUrl().isEmpty() && !cluster.state().isAlive(STORE)) {
-            cluster.up(new LocalCluster.Plan(Optional.empty(), Optional.empty(), Optional.empty(), ofEveryBroker));
+            cluster.up(LocalCluster.Plan.with(ofEveryBroker));
         }
     }
 

@@ -33,6 +33,7 @@ import picocli.CommandLine.Option;
             "  weir up                            three brokers; stays, and shows their time line; Ctrl-C stops them",
             "  weir up --detach                   returns once they are ready; 'weir down' stops them",
             "  weir up --brokers 5 --data /tmp/w --port-base 7000",
+            "  weir up --config my.conf           with  weir.placement.enabled = on  in my.conf, for one",
             "  WEIR_STORE_PASSWORD=… weir up --store 'jdbc:postgresql://db/weir?user=weir'"
         })
 public final class UpCommand implements CliCommand {
@@ -54,6 +55,14 @@ public final class UpCommand implements CliCommand {
             description = "A PostgreSQL or H2 server of yours by JDBC URL, instead of the embedded store; password from"
                     + " WEIR_STORE_PASSWORD, user from WEIR_STORE_USER.")
     private String store;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description =
+                    "Settings for every broker: any key of conf/reference.conf that 'up' does not decide itself. Kept in the data"
+                            + " directory for the next 'up' (default: as before, or none).")
+    private Path settings;
 
     @Option(names = "--detach", description = "Return once every broker is ready.")
     private boolean detach;
@@ -82,6 +91,7 @@ public final class UpCommand implements CliCommand {
                 Optional.ofNullable(brokers),
                 Optional.ofNullable(portBase),
                 Optional.ofNullable(store),
+                Optional.ofNullable(settings),
                 storeAccount()));
         if (!last.remember(directory.root())) {
             progress("later commands need --data " + directory.root()

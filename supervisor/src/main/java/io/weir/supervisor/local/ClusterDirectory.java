@@ -28,6 +28,7 @@ import java.util.stream.Stream;
  * version           of this layout
  * cluster.json      what the cluster consists of ({@link ClusterState})
  * store/            the embedded store's database, and its password, for this user only
+ * brokers.conf      settings that every broker has, where there are some
  * brokers/ID/       a broker's settings and its own data
  * logs/NAME.log     what each process said
  * </pre>
@@ -119,6 +120,16 @@ public final class ClusterDirectory {
 
     public Path log(String name) {
         return root.resolve("logs").resolve(name + ".log");
+    }
+
+    /** Settings that every broker has beside its own. */
+    Optional<String> settings() throws IOException {
+        Path file = root.resolve("brokers.conf");
+        return Files.exists(file) ? Optional.of(Files.readString(file)) : Optional.empty();
+    }
+
+    void keepSettings(String text) throws IOException {
+        writeSecret(root.resolve("brokers.conf"), text);
     }
 
     Path storeDirectory() {

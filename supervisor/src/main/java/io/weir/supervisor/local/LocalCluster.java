@@ -1,5 +1,8 @@
 package io.weir.supervisor.local;
 
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigException;
+import com.typesafe.config.ConfigFactory;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.Readiness;
@@ -44,9 +47,15 @@ public final class LocalCluster {
             Optional<Integer> brokers,
             Optional<Integer> portBase,
             Optional<String> storeUrl,
+            Optional<Path> settings,
             Map<String, String> environment) {
         public static Plan defaults() {
-            return new Plan(Optional.empty(), Optional.empty(), Optional.empty(), Map.of());
+            return new Plan(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Map.of());
+        }
+
+        /** As before, with these settings from the environment. */
+        public static Plan with(Map<String, String> environment) {
+            return new Plan(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), environment);
         }
     }
 
@@ -73,10 +82,12 @@ public final class LocalCluster {
     /** Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it fails. */
     public ClusterState up(Plan plan) {
         try (Closeable locked = directory.lock()) {
-            ClusterState state = planned(plan);
-            List<String> missing = missing(state);
-            checkPorts(state, missing);
-            directory.write(state);
+            ClusterState planned = planned(plan);
+            List<String> missing = missing(planned);
+            checkPorts(planned, missing);
+            plan.settings().ifPresent(file -> takeSettings(file, planned));
+            directory.write(planned);
+            ClusterState state = planned;
             try {
                 for (String name : missing) {
                     state = start(state, name, plan.environment());
@@ -209,8 +220,48 @@ public final class LocalCluster {
         return started;
     }
 
+    /** Keeps what a file says for every broker, for this start and the next ones; nothing changes under a broker that runs. */
+    private void takeSettings(Path file, ClusterState state) {
+        try {
+            String text = Files.readString(file);
+            if (state.brokerIds().stream().anyMatch(state::isAlive)
+                    && !text.equals(directory.settings().orElse(""))) {
+                throw new LocalClusterException(
+                        "the brokers in " + directory.root() + " run with other settings: 'weir down' first");
+            }
+            Config parsed = ConfigFactory.parseString(text);
+            for (String key : decided(state, ClusterState.brokerId(0)).keySet()) {
+                if (parsed.hasPath("weir." + key)) {
+                    throw new LocalClusterException(
+                            file + " sets weir." + key + ", which 'weir up' decides itself: remove it there");
+                }
+            }
+            directory.keepSettings(text);
+        } catch (ConfigException e) {
+            throw new LocalClusterException(file + " can't be parsed: " + e.getMessage());
+        } catch (IOException e) {
+            throw new LocalClusterException(file + " can't be read: does it exist, and may this user read it?");
+        }
+    }
+
     /** A broker's settings as a file, so that it can also be started by hand: {@code weir broker --config FILE}. */
     private Path writeSettings(ClusterState state, String id) {
+        String decided = decided(state, id).entrySet().stream()
+                .map(entry -> "  " + entry.getKey() + " = " + entry.getValue() + "\n")
+                .collect(Collectors.joining("", "weir {\n", "}\n"));
+        try {
+            Files.createDirectories(directory.brokerDirectory(id));
+            Path file = directory.brokerDirectory(id).resolve("broker.conf");
+            directory.writeSecret(
+                    file, directory.settings().map(given -> given + "\n").orElse("") + decided);
+            return file;
+        } catch (IOException e) {
+            throw new LocalClusterException("the settings of " + id + " can't be written: " + e.getMessage());
+        }
+    }
+
+    /** What this decides for a broker, by its key below {@code weir}. */
+    private Map<String, Object> decided(ClusterState state, String id) {
         String contacts = state.brokerIds().stream()
                 .map(other -> "\"" + HOST + ":" + state.managementPort(other) + "\"")
                 .collect(Collectors.joining(", "));
@@ -231,17 +282,7 @@ public final class LocalCluster {
             settings.put("store.password", quoted(directory.storePassword()));
         }
         settings.put("aeron.directory", quoted(directory.aeronDirectory().toString()));
-        String text = settings.entrySet().stream()
-                .map(entry -> "  " + entry.getKey() + " = " + entry.getValue() + "\n")
-                .collect(Collectors.joining("", "weir {\n", "}\n"));
-        try {
-            Files.createDirectories(directory.brokerDirectory(id));
-            Path file = directory.brokerDirectory(id).resolve("broker.conf");
-            directory.writeSecret(file, text);
-            return file;
-        } catch (IOException e) {
-            throw new LocalClusterException("the settings of " + id + " can't be written: " + e.getMessage());
-        }
+        return settings;
     }
 
     private static String quoted(String text) {
