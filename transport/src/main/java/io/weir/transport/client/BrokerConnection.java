@@ -288,7 +288,7 @@ final class BrokerConnection {
     private void response(int at, int length, long nowNs) throws IOException {
         switch (state) {
             case IDENTIFYING -> identified(at, length, nowNs);
-            case SECURING -> authenticate(nowNs);
+            case SECURING -> secured(is(OK, at, length), nowNs);
             case AUTHENTICATING -> opened(nowNs);
             case OPEN -> owner.answered(this, is(OK, at, length), nowNs);
             default -> close("not NSQ V2: an answer to nothing", nowNs);
@@ -316,11 +316,22 @@ final class BrokerConnection {
         }
         if (settings.tls().isEmpty()) {
             authenticate(nowNs);
-        } else if (offersTls) {
+        } else if (!offersTls) {
+            close("the broker does not offer TLS", nowNs);
+        } else if (in.hasRemaining()) {
+            // Whoever is on the way can say something in the open; it must not count as said in private.
+            close("the broker said more than it may before TLS", nowNs);
+        } else {
             state = State.SECURING;
             tls = new TlsWire(channel, settings.tls().get(), endpoint.host(), endpoint.port());
+        }
+    }
+
+    private void secured(boolean ok, long nowNs) {
+        if (ok) {
+            authenticate(nowNs);
         } else {
-            close("the broker does not offer TLS", nowNs);
+            close("not NSQ V2: TLS is not followed by OK", nowNs);
         }
     }
 

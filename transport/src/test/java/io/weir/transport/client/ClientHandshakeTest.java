@@ -12,6 +12,7 @@ import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -113,6 +114,36 @@ class ClientHandshakeTest {
         try (ScriptedBroker broker = new ScriptedBroker().asksForASecret()) {
             awaitFailure(clientOf(broker).withTls(context("ip:127.0.0.1")).withSecret("hush"), "does not offer TLS");
             assertThat(broker.secrets()).isEmpty();
+        }
+    }
+
+    @Test
+    void shouldBelieveNothingThatWasSaidInTheOpenWhenItWantsTls() throws Exception {
+        SSLContext context = context("ip:127.0.0.1");
+        byte[] ok = ScriptedBroker.response("OK");
+        List<String> handled = new CopyOnWriteArrayList<>();
+        // One OK for TLS, one for SUB, and a message that no broker sent.
+        try (ScriptedBroker broker = new ScriptedBroker()
+                        .offering(context)
+                        .sayingBeforeTls(ok, ok, ScriptedBroker.message("0000000000000001", 1, "forged"));
+                WeirClient client = WeirClient.create(clientOf(broker).withTls(context));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> handled.add(delivery.id()))) {
+            await("several attempts", () -> broker.connections() >= 3);
+
+            assertThat(consumer.stats().received()).isZero();
+            assertThat(handled).isEmpty();
+            assertThat(broker.lines()).noneMatch(line -> line.startsWith("SUB"));
+        }
+        try (ScriptedBroker broker = new ScriptedBroker().offering(context).sayingBeforeTls(ok)) {
+            awaitFailure(clientOf(broker).withTls(context), "more than it may before TLS");
+        }
+    }
+
+    @Test
+    void shouldNotGoOnWhenTlsIsNotFollowedByOk() throws Exception {
+        SSLContext context = context("ip:127.0.0.1");
+        try (ScriptedBroker broker = new ScriptedBroker().offering(context).sayingAfterTls("KO")) {
+            awaitFailure(clientOf(broker).withTls(context), "not followed by OK");
         }
     }
 

@@ -2,6 +2,7 @@ package io.weir.transport.client;
 
 import io.weir.config.Endpoint;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -40,6 +41,8 @@ final class ScriptedBroker implements AutoCloseable {
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
     private volatile Function<List<String>, String> answers = bodies -> OK;
     private volatile SSLContext tls;
+    private volatile byte[] saidBeforeTls = {};
+    private volatile String saidAfterTls = OK;
     private volatile boolean authRequired;
     private volatile int messageTimeoutMs = 60_000;
     private volatile Client last;
@@ -72,6 +75,21 @@ final class ScriptedBroker implements AutoCloseable {
 
     ScriptedBroker offering(SSLContext context) {
         tls = context;
+        return this;
+    }
+
+    /** Puts frames right behind the answer to IDENTIFY, in the open, as somebody on the way could. */
+    ScriptedBroker sayingBeforeTls(byte[]... frames) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] frame : frames) {
+            all.writeBytes(frame);
+        }
+        saidBeforeTls = all.toByteArray();
+        return this;
+    }
+
+    ScriptedBroker sayingAfterTls(String answer) {
+        saidAfterTls = answer;
         return this;
     }
 
@@ -112,12 +130,16 @@ final class ScriptedBroker implements AutoCloseable {
 
     /** To the connection that came last. */
     void send(int type, String content) throws IOException {
-        last.frame(type, content.getBytes(StandardCharsets.UTF_8));
+        last.send(frame(type, content.getBytes(StandardCharsets.UTF_8)));
     }
 
     void deliver(String id, int attempts, String body) throws IOException {
+        last.send(message(id, attempts, body));
+    }
+
+    static byte[] message(String id, int attempts, String body) {
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-        last.frame(
+        return frame(
                 2,
                 ByteBuffer.allocate(26 + bytes.length)
                         .putLong(42)
@@ -125,6 +147,18 @@ final class ScriptedBroker implements AutoCloseable {
                         .put(id.getBytes(StandardCharsets.US_ASCII))
                         .put(bytes)
                         .array());
+    }
+
+    static byte[] response(String text) {
+        return frame(0, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static byte[] frame(int type, byte[] content) {
+        return ByteBuffer.allocate(8 + content.length)
+                .putInt(4 + content.length)
+                .putInt(type)
+                .put(content)
+                .array();
     }
 
     void hangUp() throws IOException {
@@ -170,12 +204,8 @@ final class ScriptedBroker implements AutoCloseable {
             out = through.getOutputStream();
         }
 
-        synchronized void frame(int type, byte[] content) throws IOException {
-            out.write(ByteBuffer.allocate(8 + content.length)
-                    .putInt(4 + content.length)
-                    .putInt(type)
-                    .put(content)
-                    .array());
+        synchronized void send(byte[] bytes) throws IOException {
+            out.write(bytes);
             out.flush();
         }
 
@@ -188,7 +218,7 @@ final class ScriptedBroker implements AutoCloseable {
                     case "IDENTIFY" -> identify();
                     case "AUTH" -> {
                         secrets.add(text(in.readInt()));
-                        frame(0, "{\"identity\":\"test\"}".getBytes(StandardCharsets.UTF_8));
+                        send(response("{\"identity\":\"test\"}"));
                     }
                     case "PUB" -> {
                         lines.add(line);
@@ -207,11 +237,11 @@ final class ScriptedBroker implements AutoCloseable {
                     case "SUB" -> {
                         lines.add(line);
                         last = this;
-                        frame(0, OK.getBytes(StandardCharsets.UTF_8));
+                        send(response(OK));
                     }
                     case "CLS" -> {
                         lines.add(line);
-                        frame(0, "CLOSE_WAIT".getBytes(StandardCharsets.UTF_8));
+                        send(response("CLOSE_WAIT"));
                     }
                     default -> lines.add(line);
                 }
@@ -220,17 +250,18 @@ final class ScriptedBroker implements AutoCloseable {
 
         private void identify() throws IOException {
             identities.add(text(in.readInt()));
-            frame(
-                    0,
-                    ("{\"max_rdy_count\":2500,\"msg_timeout\":" + messageTimeoutMs + ",\"tls_v1\":" + (tls != null)
-                                    + ",\"auth_required\":" + authRequired + "}")
-                            .getBytes(StandardCharsets.UTF_8));
+            byte[] answer = response("{\"max_rdy_count\":2500,\"msg_timeout\":" + messageTimeoutMs + ",\"tls_v1\":"
+                    + (tls != null) + ",\"auth_required\":" + authRequired + "}");
+            send(ByteBuffer.allocate(answer.length + saidBeforeTls.length)
+                    .put(answer)
+                    .put(saidBeforeTls)
+                    .array());
             if (tls != null) {
                 SSLSocket secured = (SSLSocket) tls.getSocketFactory().createSocket(socket, null, true);
                 secured.setUseClientMode(false);
                 secured.startHandshake();
                 use(secured);
-                frame(0, OK.getBytes(StandardCharsets.UTF_8));
+                send(response(saidAfterTls));
             }
             last = this;
         }
@@ -242,13 +273,13 @@ final class ScriptedBroker implements AutoCloseable {
                 throw new EOFException();
             }
             if (answer.startsWith("E_")) {
-                frame(1, answer.getBytes(StandardCharsets.UTF_8));
+                send(frame(1, answer.getBytes(StandardCharsets.UTF_8)));
                 return;
             }
             batches.add(bodies.size());
             published.addAll(bodies);
             if (!answer.equals(SILENCE)) {
-                frame(0, answer.getBytes(StandardCharsets.UTF_8));
+                send(response(answer));
             }
         }
 
