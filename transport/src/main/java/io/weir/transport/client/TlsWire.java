@@ -43,7 +43,7 @@ final class TlsWire {
         return engine.getSession().getApplicationBufferSize();
     }
 
-    /** Whether encrypted bytes are here that {@link #read} had no room for: the socket will not announce them again. */
+    /** Whether {@link #read} has more to say, for which it had no room: the socket will not announce it again. */
     boolean leftOver() {
         return leftOver;
     }
@@ -72,16 +72,18 @@ final class TlsWire {
                     more = false;
                 }
                 case BUFFER_UNDERFLOW -> more = false;
-                case CLOSED -> {
-                    netIn.compact();
-                    return -1;
-                }
+                case CLOSED -> more = false;
                 default -> throw new SSLException("unexpected " + result);
             }
         }
         netIn.compact();
         int count = to.position() - before;
-        return came < 0 && count == 0 ? -1 : count;
+        boolean ended = came < 0 || engine.isInboundDone();
+        if (ended && count > 0) {
+            // What came before the end counts; the end is told by the next call, which no socket announces.
+            leftOver = true;
+        }
+        return ended && count == 0 ? -1 : count;
     }
 
     /** Takes as much as it can without blocking. */

@@ -5,18 +5,13 @@ import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,51 +19,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** Until a connection can be used: TLS and the secret. */
 @Timeout(60)
 class ClientHandshakeTest {
-    private static final char[] PASSWORD = "only-in-this-test".toCharArray();
-
     @TempDir
     private static Path dir;
 
     private static SSLContext context(String hostInCertificate) throws Exception {
-        Path file = dir.resolve(hostInCertificate + ".p12");
-        if (!Files.exists(file)) {
-            Process keytool = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "keytool")
-                                    .toString(),
-                            "-genkeypair",
-                            "-keyalg",
-                            "EC",
-                            "-alias",
-                            "broker",
-                            "-dname",
-                            "CN=broker",
-                            "-ext",
-                            "san=" + hostInCertificate,
-                            "-storetype",
-                            "PKCS12",
-                            "-keystore",
-                            file.toString(),
-                            "-storepass",
-                            new String(PASSWORD))
-                    .redirectErrorStream(true)
-                    .start();
-            String said = new String(keytool.getInputStream().readAllBytes());
-            assertThat(keytool.waitFor()).as(said).isZero();
-        }
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        try (InputStream in = Files.newInputStream(file)) {
-            store.load(in, PASSWORD);
-        }
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(store, PASSWORD);
-        KeyStore trusted = KeyStore.getInstance("PKCS12");
-        trusted.load(null, null);
-        trusted.setCertificateEntry("broker", store.getCertificate("broker"));
-        TrustManagerFactory trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        trust.init(trusted);
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
-        return context;
+        return TestCertificate.context(dir, hostInCertificate);
     }
 
     /** Publishes until it is accepted, or fails for a reason that contains {@code reason}: how long the first attempt takes is not known. */
