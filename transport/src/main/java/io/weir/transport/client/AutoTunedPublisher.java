@@ -33,8 +33,8 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  *   <li>Every future completes with an {@link Outcome}, at the latest {@link PublisherSettings#answerWithin()} after {@code publish}.
  *   <li>One thread's messages of a topic reach brokers in order, through reconnects and when a topic moves to another broker. With {@link
  *       PublisherSettings#retry()}, what was on its way when a connection broke is sent again: it may be there twice, the second time
- *       after messages that followed it. Messages that a policing topic refused as too many at once are tried in smaller batches, and then
- *       order is not kept.
+ *       after messages that followed it. A batch that a topic's limit refused as too many at once is tried again in smaller ones, one
+ *       after the other: only what was on its way behind it already, and passed, comes before it.
  *   <li>Futures complete on the client's one thread. What is chained to them must not block; {@code ...Async} does not run there.
  * </ul>
  */
@@ -44,7 +44,12 @@ public final class AutoTunedPublisher implements AutoCloseable {
     private static final int RECEIVED_AT_ONCE = 4_096;
     private static final int HIGHEST_LATENCY_US = 600_000_000;
     private static final Pattern RETRY_AFTER = Pattern.compile("retry after (\\d{1,15}) ms");
-    private static final Pattern REFUSAL = Pattern.compile("E_(PUB|MPUB)_FAILED \\S+ refused: .*");
+    private static final Pattern AT_MOST = Pattern.compile("at most (\\d{1,9}) messages");
+    /** Nothing of it was published, and the connection goes on. */
+    private static final Pattern REFUSAL = Pattern.compile("E_[MD]?PUB_FAILED [MD]?PUB refused: .*", Pattern.DOTALL);
+    /** It may have been published. */
+    private static final Pattern DOUBT = Pattern.compile("E_[MD]?PUB_FAILED [MD]?PUB unknown: .*", Pattern.DOTALL);
+
     private static final Outcome.Failed CLOSED = new Outcome.Failed("the publisher is closed");
 
     private final ClientLoop loop;
@@ -289,6 +294,10 @@ public final class AutoTunedPublisher implements AutoCloseable {
 
         @Override
         public void answered(BrokerConnection connection, boolean ok, long nowNs) {
+            if (!ok) {
+                connection.close("not NSQ V2: a publication is answered with OK", nowNs);
+                return;
+            }
             Transfer transfer = unanswered.get(connection).poll();
             if (transfer == null) {
                 connection.close("not NSQ V2: an answer to nothing", nowNs);
@@ -305,32 +314,48 @@ public final class AutoTunedPublisher implements AutoCloseable {
 
         @Override
         public void failed(BrokerConnection connection, String error, long nowNs) {
-            Transfer transfer = unanswered.get(connection).poll();
-            if (transfer == null) {
-                connection.close("the broker said " + error, nowNs);
+            ArrayDeque<Transfer> open = unanswered.get(connection);
+            Transfer transfer = open.peek();
+            if (transfer != null && REFUSAL.matcher(error).matches()) {
+                open.remove();
+                refused(transfer, error, nowNs);
                 return;
             }
-            boolean several = transfer.messages().size() > 1;
-            Matcher retryAfter = RETRY_AFTER.matcher(error);
-            if (REFUSAL.matcher(error).matches()) {
-                boolean known = retryAfter.find();
-                if (several && !known) {
-                    // More at once than the topic's burst, perhaps: fewer may pass.
-                    putBack(transfer, true, nowNs);
-                    return;
-                }
-                transfer.lane().refused(transfer, nowNs);
+            if (transfer != null && !DOUBT.matcher(error).matches()) {
+                open.remove();
+                transfer.lane().lost(transfer, nowNs);
+                // Of several that fail, some may have been published before.
+                boolean several = transfer.messages().size() > 1;
                 complete(
                         transfer,
-                        new Outcome.Refused(
-                                known
-                                        ? Optional.of(Duration.ofMillis(Long.parseLong(retryAfter.group(1))))
-                                        : Optional.empty()));
-            } else {
-                transfer.lane().refused(transfer, nowNs);
-                // Of a batch that fails, a part may have been published before.
-                complete(transfer, several ? new Outcome.Unknown(error) : new Outcome.Failed(error));
+                        several && error.startsWith("E_MPUB_FAILED")
+                                ? new Outcome.Unknown(error)
+                                : new Outcome.Failed(error));
             }
+            // The broker ends the connection after this. What is in doubt, and what was sent after it, goes as when a
+            // connection breaks.
+            connection.close("the broker said " + error, nowNs);
+        }
+
+        private void refused(Transfer transfer, String error, long nowNs) {
+            Matcher retryAfter = RETRY_AFTER.matcher(error);
+            boolean known = retryAfter.find();
+            int count = transfer.messages().size();
+            if (count > 1 && !known) {
+                // More at once than may pass, perhaps: fewer do.
+                Matcher atMost = AT_MOST.matcher(error);
+                int most = atMost.find() ? Integer.parseInt(atMost.group(1)) : count;
+                transfer.lane().tryFewer(transfer, most < count ? most : count / 2, nowNs);
+                countBack(transfer);
+                return;
+            }
+            transfer.lane().lost(transfer, nowNs);
+            complete(
+                    transfer,
+                    new Outcome.Refused(
+                            known
+                                    ? Optional.of(Duration.ofMillis(Long.parseLong(retryAfter.group(1))))
+                                    : Optional.empty()));
         }
 
         @Override
@@ -368,16 +393,17 @@ public final class AutoTunedPublisher implements AutoCloseable {
             for (Iterator<Transfer> last = open.descendingIterator(); last.hasNext(); ) {
                 Transfer transfer = last.next();
                 if (settings.retry() && !ended) {
-                    putBack(transfer, false, nowNs);
+                    transfer.messages().forEach(request -> request.inDoubt = true);
+                    transfer.lane().putBack(transfer, nowNs);
+                    countBack(transfer);
                 } else {
-                    transfer.lane().refused(transfer, nowNs);
+                    transfer.lane().lost(transfer, nowNs);
                     complete(transfer, outcome);
                 }
             }
         }
 
-        private void putBack(Transfer transfer, boolean smaller, long nowNs) {
-            transfer.lane().putBack(transfer, smaller, nowNs);
+        private void countBack(Transfer transfer) {
             for (Request request : transfer.messages()) {
                 if (request.told) {
                     store.release(1, request.body.length);
@@ -443,14 +469,24 @@ public final class AutoTunedPublisher implements AutoCloseable {
 
         private void giveUp(Request request, String reason) {
             store.release(1, request.body.length);
-            tell(request, request.sent ? new Outcome.Unknown(reason) : new Outcome.Failed(reason));
+            tell(request, new Outcome.Failed(reason));
         }
 
-        private void tell(Request request, Outcome outcome) {
+        private void tell(Request request, Outcome last) {
             request.told = true;
+            Outcome outcome = request.inDoubt ? inDoubt(last) : last;
             if (request.future.complete(outcome)) {
                 counter(outcome).increment();
             }
+        }
+
+        /** That it was not published this time does not say that it was not before. */
+        private static Outcome inDoubt(Outcome last) {
+            String before = "the connection broke when it was sent before; then ";
+            if (last instanceof Outcome.Refused) {
+                return new Outcome.Unknown(before + "the topic's limit refused it");
+            }
+            return last instanceof Outcome.Failed failure ? new Outcome.Unknown(before + failure.reason()) : last;
         }
 
         @Override

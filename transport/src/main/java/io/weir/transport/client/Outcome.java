@@ -11,9 +11,10 @@ public sealed interface Outcome {
     }
 
     /**
-     * The topic polices its limit, and this message was over it; it was not published.
+     * The topic's limit did not let it pass, and it was not published: it was over the limit of a topic that polices, or was held up for as
+     * long as a topic that shapes does, or too many waited there already.
      *
-     * @param retryAfter when there will be tokens if nobody else takes them; empty if the broker has no supply of the topic now
+     * @param retryAfter when there will be tokens if nobody else takes them; empty if the broker does not know
      */
     record Refused(Optional<Duration> retryAfter) implements Outcome {}
 

@@ -8,8 +8,10 @@ final class Request {
     final byte[] body;
     final long publishedNs;
     final CompletableFuture<Outcome> future = new CompletableFuture<>();
-    /** It was on its way once: whoever gives up on it does not know. */
-    boolean sent;
+    /** Its place among the topic's, in the order in which they came. */
+    long place;
+    /** A connection broke while it was on its way: unless a broker accepts it later, nobody knows. */
+    boolean inDoubt;
     /** Its outcome is out, though it may still be on its way: its time was over. */
     boolean told;
 

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A publisher's messages of one topic, in order, and the tuner that batches them. All that is on its way is on one connection: the lane
@@ -18,6 +19,11 @@ final class TopicLane {
     /** Of a whole batch; brokers take at least 5 MiB. */
     private static final int MAX_BATCH_BYTES = 1 << 20;
 
+    /** After the first refusal; doubles up to the longest with each that follows. */
+    private static final long SHORTEST_PAUSE_NS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private static final int MOST_DOUBLINGS = 7;
+
     private final String topic;
     private final byte[] topicBytes;
     private final int workers;
@@ -28,6 +34,12 @@ final class TopicLane {
     private int inFlight;
     /** A broker refused more at once; doubles again with every batch that is accepted. */
     private int cap;
+
+    private long places;
+    /** Batches that a broker refused since it accepted the last. */
+    private int refusals;
+
+    private long pausedUntilNs;
 
     /** Among the publisher's busy ones. */
     boolean listed;
@@ -52,6 +64,7 @@ final class TopicLane {
         topicBytes = topic.getBytes(StandardCharsets.US_ASCII);
         maxBatch = bounds.maxBatch();
         cap = maxBatch;
+        pausedUntilNs = nowNs;
         tuner = new BatchTuner(bounds, bounds.minBatch(), nowNs);
         show();
     }
@@ -83,6 +96,7 @@ final class TopicLane {
             tuner.resumed(nowNs);
         }
         tuner.arrived(1);
+        request.place = ++places;
         waiting.add(request);
     }
 
@@ -98,8 +112,14 @@ final class TopicLane {
             show();
             return ClientLoop.NEVER_NS;
         }
+        if (nowNs - pausedUntilNs < 0) {
+            show();
+            return pausedUntilNs - nowNs;
+        }
         long atNs = nowNs;
-        while (transfers < workers) {
+        // As long as more at once may be refused, a batch goes alone: none can pass while the one before it comes back.
+        int mostTransfers = cap < maxBatch ? 1 : workers;
+        while (transfers < mostTransfers) {
             int taken = Math.min(Math.min(tuner.take(waiting.size(), atNs), cap), waiting.size());
             if (taken == 0) {
                 show();
@@ -110,7 +130,6 @@ final class TopicLane {
             long bytes = 0;
             while (batch.size() < taken && (batch.isEmpty() || bytes + waiting.peek().body.length <= MAX_BATCH_BYTES)) {
                 Request request = waiting.poll();
-                request.sent = true;
                 bytes += request.body.length;
                 batch.add(request);
             }
@@ -129,23 +148,34 @@ final class TopicLane {
         done(transfer);
         tuner.acknowledged(transfer.messages.size(), transfer.startedNs, transfer.mark, nowNs);
         cap = Math.min(maxBatch, 2 * cap);
+        refusals = 0;
     }
 
-    /** The broker said no to it. */
-    void refused(Transfer transfer, long nowNs) {
+    /** The broker said no to it, or nobody knows. */
+    void lost(Transfer transfer, long nowNs) {
         done(transfer);
         tuner.lost(transfer.messages.size(), nowNs);
     }
 
-    /** Its messages go first again, in smaller batches if that may help. Last transfers first, so that the order stays. */
-    void putBack(Transfer transfer, boolean smaller, long nowNs) {
-        done(transfer);
-        tuner.lost(transfer.messages.size(), nowNs);
-        if (smaller) {
-            cap = Math.max(1, transfer.messages.size() / 2);
-        }
+    /** The broker refused it and took nothing of it: its messages are tried again after a pause, at most {@code most} at once. */
+    void tryFewer(Transfer transfer, int most, long nowNs) {
+        cap = Math.max(1, most);
+        pausedUntilNs = nowNs + (SHORTEST_PAUSE_NS << Math.min(refusals, MOST_DOUBLINGS));
+        refusals++;
+        putBack(transfer, nowNs);
+    }
+
+    /** Its messages wait again, at their place. */
+    void putBack(Transfer transfer, long nowNs) {
+        lost(transfer, nowNs);
         if (waiting.isEmpty()) {
             tuner.resumed(nowNs);
+        }
+        // What is on its way at a time was taken in order, so all of these are behind or all before whatever came back
+        // already.
+        ArrayDeque<Request> before = new ArrayDeque<>();
+        while (!waiting.isEmpty() && waiting.peek().place < transfer.messages.get(0).place) {
+            before.push(waiting.poll());
         }
         for (int i = transfer.messages.size() - 1; i >= 0; i--) {
             Request request = transfer.messages.get(i);
@@ -153,6 +183,7 @@ final class TopicLane {
                 waiting.addFirst(request);
             }
         }
+        before.forEach(waiting::addFirst);
     }
 
     private void done(Transfer transfer) {
