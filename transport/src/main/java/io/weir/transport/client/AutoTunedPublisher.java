@@ -7,10 +7,12 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -41,6 +43,7 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 public final class AutoTunedPublisher implements AutoCloseable {
     private static final int MAX_TOPICS = 10_000;
     private static final int MAX_HOMES = 64;
+    private static final long LONGEST_WITHOUT_HOME_NS = TimeUnit.MINUTES.toNanos(10);
     private static final int RECEIVED_AT_ONCE = 4_096;
     private static final int HIGHEST_LATENCY_US = 600_000_000;
     private static final Pattern RETRY_AFTER = Pattern.compile("retry after (\\d{1,15}) ms");
@@ -413,23 +416,33 @@ public final class AutoTunedPublisher implements AutoCloseable {
             }
         }
 
-        /** Homes that break are forgotten, and their topics go on through any broker, which will tell again. */
+        /**
+         * A home that breaks is dialled again and again, while its topics go on through any broker: that one has told where the home is
+         * and does not repeat it. Forgotten is a home that no topic has any more, or that was not reached for very long.
+         */
         private void forgetHomes(long nowNs) {
+            if (homes.isEmpty()) {
+                return;
+            }
+            Set<Endpoint> wanted = new HashSet<>();
+            Set<Dialer> used = new HashSet<>();
+            for (TopicLane lane : lanes.values()) {
+                wanted.add(lane.home());
+                used.add(lane.dialerInUse());
+            }
             homes.entrySet().removeIf(entry -> {
                 Dialer dialer = entry.getValue();
-                boolean wanted = !dialer.failing()
-                        && lanes.values().stream()
-                                .anyMatch(lane ->
-                                        lane.uses(dialer) || entry.getKey().equals(lane.home()));
-                if (!wanted) {
-                    dialer.end("not needed any more", nowNs);
-                    for (TopicLane lane : lanes.values()) {
-                        if (entry.getKey().equals(lane.home())) {
-                            lane.home(null);
-                        }
+                boolean gone = dialer.failingForNs(nowNs) > LONGEST_WITHOUT_HOME_NS;
+                if (!gone && (wanted.contains(entry.getKey()) || used.contains(dialer))) {
+                    return false;
+                }
+                dialer.end("not needed any more", nowNs);
+                for (TopicLane lane : lanes.values()) {
+                    if (entry.getKey().equals(lane.home())) {
+                        lane.home(null);
                     }
                 }
-                return !wanted;
+                return true;
             });
         }
 

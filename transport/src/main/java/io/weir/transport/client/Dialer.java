@@ -26,6 +26,7 @@ final class Dialer implements BrokerConnection.Owner {
     private boolean ended;
     private int next;
     private int failures;
+    private long failingSinceNs;
     private long dialAtNs;
     private String lastFailure = "no broker was reached yet";
 
@@ -55,9 +56,9 @@ final class Dialer implements BrokerConnection.Owner {
         return connection != null && connection.open() ? connection : null;
     }
 
-    /** Whether the last attempt failed, or the connection broke. */
-    boolean failing() {
-        return failures > 0;
+    /** Since when no attempt succeeded; 0 if the last did. */
+    long failingForNs(long nowNs) {
+        return failures > 0 ? nowNs - failingSinceNs : 0;
     }
 
     String lastFailure() {
@@ -113,7 +114,9 @@ final class Dialer implements BrokerConnection.Owner {
             pauseNs *= 2;
         }
         pauseNs = Math.min(pauseNs, longestNs);
-        failures++;
+        if (failures++ == 0) {
+            failingSinceNs = nowNs;
+        }
         dialAtNs = nowNs + pauseNs / 2 + ThreadLocalRandom.current().nextLong(pauseNs / 2 + 1);
     }
 

@@ -82,8 +82,9 @@ final class TopicLane {
         home = endpoint;
     }
 
-    boolean uses(Dialer other) {
-        return dialer == other && transfers > 0;
+    /** By way of which messages are under way; null if none are. */
+    Dialer dialerInUse() {
+        return transfers > 0 ? dialer : null;
     }
 
     /** Nothing waits, nothing is on its way. */

@@ -613,6 +613,47 @@ class AutoTunedPublisherTest {
     }
 
     @Test
+    void shouldGoBackToAHomeThatWasLostForAMoment() throws IOException {
+        try (ScriptedBroker first = new ScriptedBroker();
+                ScriptedBroker home = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(first));
+                AutoTunedPublisher publisher = client.publisher()) {
+            allAccepted(publish(publisher, names(0, 1)));
+            first.send(3, "{\"topic\":\"orders\",\"tcp\":\"" + home.endpoint() + "\"}");
+            await("messages go there", () -> {
+                allAccepted(publish(publisher, List.of("probe")));
+                return !home.published().isEmpty();
+            });
+            home.hangUp();
+            await("the loss", () -> publisher.stats().connectionsLost() == 1);
+            int before = home.published().size();
+
+            // Nobody tells again where the home is.
+            await("messages go there again", () -> {
+                allAccepted(publish(publisher, List.of("probe")));
+                return home.published().size() > before;
+            });
+        }
+    }
+
+    @Test
+    void shouldLeaveAHomeThatNoTopicHasAnyMore() throws IOException {
+        try (ScriptedBroker first = new ScriptedBroker();
+                ScriptedBroker home = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(first));
+                AutoTunedPublisher publisher = client.publisher()) {
+            allAccepted(publish(publisher, names(0, 1)));
+            first.send(3, "{\"topic\":\"orders\",\"tcp\":\"" + home.endpoint() + "\"}");
+            await("the home is reached", () -> home.identities().size() == 1);
+            first.send(3, "{\"topic\":\"orders\",\"tcp\":\"" + first.endpoint() + "\"}");
+
+            await("it is left", () -> home.lines().contains("gone"));
+            allAccepted(publish(publisher, names(1, 2)));
+            assertThat(first.published()).contains("m1");
+        }
+    }
+
+    @Test
     void shouldAnswerHeartbeats() throws IOException {
         try (ScriptedBroker broker = new ScriptedBroker();
                 WeirClient client = WeirClient.create(clientOf(broker));
