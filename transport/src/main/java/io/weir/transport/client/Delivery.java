@@ -74,7 +74,7 @@ public final class Delivery {
     }
 
     /**
-     * The message should come again, to anybody.
+     * The message should come again, to anybody. Once the broker's time-out is over it does so anyway, and nothing is said.
      *
      * @return false if it was decided before
      */
@@ -82,7 +82,7 @@ public final class Delivery {
         return decide("REQ " + id + " " + Math.max(0, delay.toMillis()) + "\n", false);
     }
 
-    /** The broker's time-out begins anew. Nothing happens if the message was decided. */
+    /** The broker's time-out begins anew. Nothing happens if the message was decided or the time-out is over. */
     public void touch() {
         if (!decided.get() && touching.compareAndSet(false, true)) {
             consumer.command(this, "TOUCH " + id + "\n", null);

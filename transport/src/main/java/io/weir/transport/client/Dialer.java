@@ -129,12 +129,18 @@ final class Dialer implements BrokerConnection.Owner {
 
     @Override
     public void opened(BrokerConnection from, long nowNs) {
-        failures = 0;
+        if (publisher != null) {
+            failures = 0;
+        }
         owner.opened(from, nowNs);
     }
 
     @Override
     public void answered(BrokerConnection from, boolean ok, long nowNs) {
+        if (ok) {
+            // Only now is a connection of use to a consumer: a broker may refuse the channel after the handshake.
+            failures = 0;
+        }
         owner.answered(from, ok, nowNs);
     }
 

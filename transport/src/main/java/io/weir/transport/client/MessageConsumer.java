@@ -34,6 +34,8 @@ public final class MessageConsumer implements AutoCloseable {
     /** Deliveries of lost connections may wait for a handler beside those of the present one; so many times the credit, and it breaks too. */
     private static final int MOST_CREDITS = 10;
 
+    private static final long WARN_AGAIN_NS = TimeUnit.MINUTES.toNanos(1);
+
     private final ClientLoop loop;
     private final ConsumerSettings settings;
     private final Executor handlers;
@@ -111,7 +113,8 @@ public final class MessageConsumer implements AutoCloseable {
 
     private void handle(Delivery delivery) {
         if (!delivery.connection().open() || delivery.takenBack(System.nanoTime())) {
-            // Its connection was lost, or it waited too long here: it is somebody else's by now, or comes again.
+            // Its connection was lost, or it waited too long here: it is somebody else's by now, or comes again. Only
+            // released here.
             delivery.requeue(settings.requeueDelay());
             return;
         }
@@ -167,6 +170,8 @@ public final class MessageConsumer implements AutoCloseable {
 
         private int failedInARow;
         private long pausedUntilNs;
+        private String warnedOf;
+        private long warnedNs;
         private boolean probing;
 
         Work(ClientSettings client, Executor resolver) {
@@ -196,8 +201,14 @@ public final class MessageConsumer implements AutoCloseable {
         private void carryOut(Command command, long nowNs) {
             Delivery delivery = command.delivery;
             BrokerConnection connection = delivery.connection();
-            if (connection.open()) {
+            boolean late = delivery.takenBack(nowNs) || takenBack.contains(delivery);
+            // The message's next delivery has the same id. It may be finished in its place, but it is not this one's to
+            // give back or keep.
+            if (connection.open() && (!late || command.success == Boolean.TRUE)) {
                 connection.command(command.line);
+            }
+            if (command.success == null && late) {
+                return;
             }
             Set<Delivery> held = subscribed.get(connection);
             boolean counted = held != null && held.remove(delivery);
@@ -291,8 +302,17 @@ public final class MessageConsumer implements AutoCloseable {
             if (error.startsWith("E_FIN_FAILED") || error.startsWith("E_REQ_FAILED")) {
                 tooLate.increment();
             } else if (!error.startsWith("E_TOUCH_FAILED")) {
-                LOG.warn("Broker {} says {} to the consumer of {} on {}", connection.endpoint(), error, channel, topic);
+                warn(connection, error, nowNs);
                 connection.close(error, nowNs);
+            }
+        }
+
+        /** Not with every attempt of a consumer that may not have its channel. */
+        private void warn(BrokerConnection connection, String error, long nowNs) {
+            if (!error.equals(warnedOf) || nowNs - warnedNs > WARN_AGAIN_NS) {
+                warnedOf = error;
+                warnedNs = nowNs;
+                LOG.warn("Broker {} says {} to the consumer of {} on {}", connection.endpoint(), error, channel, topic);
             }
         }
 

@@ -198,7 +198,7 @@ class MessageConsumerTest {
     void shouldNotHandleWhatIsSomebodyElsesByThen() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         List<String> handled = new CopyOnWriteArrayList<>();
-        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(500);
                 WeirClient client = WeirClient.create(clientOf(broker).withHandlerThreads(1));
                 MessageConsumer consumer = client.consume("orders", "audit", DEFAULTS.withMaxInFlight(2), delivery -> {
                     handled.add(delivery.id());
@@ -212,6 +212,49 @@ class MessageConsumerTest {
 
             await("it is given up", () -> consumer.stats().inFlight() == 0);
             assertThat(handled).containsExactly(ONE);
+            broker.deliver(TWO, 2, "the next attempt");
+            await("it is handled", () -> broker.lines().contains("FIN " + TWO));
+            assertThat(broker.lines()).as("the next attempt is not requeued").noneMatch(line -> line.startsWith("REQ"));
+        }
+    }
+
+    @Test
+    void shouldNotGiveBackOrKeepTheNextAttemptWhenItIsLateItself() throws Exception {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume(
+                        "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(1), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 1"));
+            broker.deliver(ONE, 1, "one");
+            await("it is overdue", () -> broker.lines().contains("RDY 0"));
+            Delivery late = held.take();
+            late.touch();
+            late.requeue(SOON);
+            await(
+                    "the credit again",
+                    () -> broker.lines().lastIndexOf("RDY 1") > broker.lines().indexOf("RDY 0"));
+
+            assertThat(broker.lines()).noneMatch(line -> line.startsWith("REQ") || line.startsWith("TOUCH"));
+            assertThat(consumer.stats().inFlight()).isZero();
+        }
+    }
+
+    @Test
+    void shouldTryLessAndLessOftenWhenItMayNotHaveTheChannel() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker()
+                        .answeringSubscriptions("E_UNAUTHORIZED AUTH failed for SUB on \"orders\"");
+                WeirClient client =
+                        WeirClient.create(clientOf(broker).withBackoff(Duration.ofMillis(10), Duration.ofSeconds(10)));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> {})) {
+            await("several attempts", () -> broker.subscribedNs().size() >= 7);
+
+            // Pauses double, and are drawn from their upper half: 5, 10, 20, 40, 80 and 160 ms at the least.
+            assertThat(broker.subscribedNs().get(6) - broker.subscribedNs().get(0))
+                    .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(315));
+            assertThat(consumer.stats().connected()).isZero();
+            broker.answeringSubscriptions(ScriptedBroker.OK);
+            await("it may", () -> consumer.stats().connected() == 1);
         }
     }
 

@@ -40,6 +40,8 @@ final class ScriptedBroker implements AutoCloseable {
     private final List<String> secrets = new CopyOnWriteArrayList<>();
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
     private volatile Function<List<String>, String> answers = bodies -> OK;
+    private final List<Long> subscribedNs = new CopyOnWriteArrayList<>();
+    private volatile String subscriptions = OK;
     private volatile SSLContext tls;
     private volatile byte[] saidBeforeTls = {};
     private volatile String saidAfterTls = OK;
@@ -70,6 +72,11 @@ final class ScriptedBroker implements AutoCloseable {
 
     ScriptedBroker answering(Function<List<String>, String> decision) {
         answers = decision;
+        return this;
+    }
+
+    ScriptedBroker answeringSubscriptions(String answer) {
+        subscriptions = answer;
         return this;
     }
 
@@ -116,6 +123,11 @@ final class ScriptedBroker implements AutoCloseable {
         return lines;
     }
 
+    /** When each SUB came. */
+    List<Long> subscribedNs() {
+        return subscribedNs;
+    }
+
     List<String> identities() {
         return identities;
     }
@@ -151,6 +163,10 @@ final class ScriptedBroker implements AutoCloseable {
 
     static byte[] response(String text) {
         return frame(0, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static byte[] error(String text) {
+        return frame(1, text.getBytes(StandardCharsets.UTF_8));
     }
 
     private static byte[] frame(int type, byte[] content) {
@@ -237,7 +253,8 @@ final class ScriptedBroker implements AutoCloseable {
                     case "SUB" -> {
                         lines.add(line);
                         last = this;
-                        send(response(OK));
+                        subscribedNs.add(System.nanoTime());
+                        send(subscriptions.startsWith("E_") ? error(subscriptions) : response(subscriptions));
                     }
                     case "CLS" -> {
                         lines.add(line);
@@ -273,7 +290,7 @@ final class ScriptedBroker implements AutoCloseable {
                 throw new EOFException();
             }
             if (answer.startsWith("E_")) {
-                send(frame(1, answer.getBytes(StandardCharsets.UTF_8)));
+                send(error(answer));
                 return;
             }
             batches.add(bodies.size());
