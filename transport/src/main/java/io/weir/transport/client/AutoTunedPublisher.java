@@ -16,7 +16,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToDoubleFunction;
@@ -58,7 +57,7 @@ public final class AutoTunedPublisher implements AutoCloseable {
     private final ClientLoop loop;
     private final ClientSettings client;
     private final PublisherSettings settings;
-    private final Executor resolver;
+    private final HostLookup hosts;
     /** Under which it is the same publisher at every broker, so that it keeps its home when it goes there. */
     private final String name = UUID.randomUUID().toString();
 
@@ -77,11 +76,11 @@ public final class AutoTunedPublisher implements AutoCloseable {
     private volatile boolean closed;
     private volatile boolean ended;
 
-    AutoTunedPublisher(ClientLoop loop, ClientSettings client, PublisherSettings settings, Executor resolver) {
+    AutoTunedPublisher(ClientLoop loop, ClientSettings client, PublisherSettings settings, HostLookup hosts) {
         this.loop = loop;
         this.client = client;
         this.settings = settings;
-        this.resolver = resolver;
+        this.hosts = hosts;
         store = new Store(settings.maxMessages(), settings.maxBytes());
         received = new ManyToOneConcurrentArrayQueue<>(Math.max(2, settings.maxMessages()));
         work = new Work();
@@ -236,7 +235,7 @@ public final class AutoTunedPublisher implements AutoCloseable {
         private final List<Transfer> started = new ArrayList<>();
 
         private Dialer dialer(List<Endpoint> endpoints) {
-            return new Dialer(loop, client, resolver, endpoints, 0, name, Duration.ZERO, this);
+            return new Dialer(loop, client, hosts, endpoints, 0, name, Duration.ZERO, this);
         }
 
         @Override

@@ -2,27 +2,35 @@ package io.weir.transport.client;
 
 import io.weir.config.Endpoint;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.Selector;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
-import java.util.concurrent.Executor;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Keeps one connection to one of several brokers: when it breaks, the next broker is tried, after a pause that doubles with every failure
- * in a row and is drawn from its upper half, so that clients do not come back all at once.
+ * Keeps one connection to one of several brokers. All addresses of a broker's host are tried in turn; then, or when the connection breaks,
+ * the next broker is, after a pause that doubles with every failure in a row and is drawn from its upper half, so that clients do not come
+ * back all at once.
  */
 final class Dialer implements BrokerConnection.Owner {
     private final ClientLoop loop;
     private final ClientSettings settings;
-    private final Executor resolver;
+    private final HostLookup hosts;
     private final List<Endpoint> endpoints;
     private final String publisher;
     private final Duration messageTimeout;
     private final BrokerConnection.Owner owner;
     private BrokerConnection connection;
-    private boolean dialling;
+    /** Of the present endpoint: those that are left of the last lookup. */
+    private final ArrayDeque<InetAddress> untried = new ArrayDeque<>();
+
+    private CompletableFuture<InetAddress[]> lookup;
+    private long lookupUntilNs;
     private boolean ended;
     private int next;
     private int failures;
@@ -34,7 +42,7 @@ final class Dialer implements BrokerConnection.Owner {
     Dialer(
             ClientLoop loop,
             ClientSettings settings,
-            Executor resolver,
+            HostLookup hosts,
             List<Endpoint> endpoints,
             int first,
             String publisher,
@@ -42,7 +50,7 @@ final class Dialer implements BrokerConnection.Owner {
             BrokerConnection.Owner owner) {
         this.loop = loop;
         this.settings = settings;
-        this.resolver = resolver;
+        this.hosts = hosts;
         this.endpoints = endpoints;
         this.publisher = publisher;
         this.messageTimeout = messageTimeout;
@@ -67,35 +75,54 @@ final class Dialer implements BrokerConnection.Owner {
 
     /** Dials if it is time; answers in how many nanoseconds it will be. */
     long work(long nowNs) {
-        if (ended || dialling || connection != null) {
+        if (ended || connection != null) {
             return ClientLoop.NEVER_NS;
         }
         if (nowNs - dialAtNs < 0) {
             return dialAtNs - nowNs;
         }
-        dialling = true;
         Endpoint endpoint = endpoints.get(next);
-        // Names are looked up elsewhere: that may take long, and everything else goes on here.
-        resolver.execute(() -> {
-            InetSocketAddress address = new InetSocketAddress(endpoint.host(), endpoint.port());
-            loop.execute(() -> dial(endpoint, address));
-        });
-        return ClientLoop.NEVER_NS;
+        if (untried.isEmpty()) {
+            if (lookup == null) {
+                lookup = hosts.addresses(endpoint.host());
+                lookupUntilNs = nowNs + settings.connectWithin().toNanos();
+            }
+            if (!lookup.isDone() && nowNs - lookupUntilNs < 0) {
+                return lookupUntilNs - nowNs;
+            }
+            lookedUp(endpoint, nowNs);
+        }
+        if (!untried.isEmpty()) {
+            dial(endpoint, untried.remove(), nowNs);
+        }
+        return connection == null ? Math.max(0, dialAtNs - nowNs) : ClientLoop.NEVER_NS;
     }
 
-    private void dial(Endpoint endpoint, InetSocketAddress address) {
-        dialling = false;
-        if (ended) {
-            return;
-        }
-        long nowNs = System.nanoTime();
-        if (address.isUnresolved()) {
-            failed("there is no host " + endpoint.host(), nowNs);
+    private void lookedUp(Endpoint endpoint, long nowNs) {
+        CompletableFuture<InetAddress[]> done = lookup;
+        lookup = null;
+        if (!done.isDone()) {
+            failed(
+                    endpoint + ": no address of " + endpoint.host() + " within "
+                            + settings.connectWithin().toMillis() + " ms",
+                    nowNs);
             return;
         }
         try {
-            connection = loop.connect(this, address, nowNs);
-        } catch (IOException e) {
+            untried.addAll(List.of(done.join()));
+        } catch (CompletionException e) {
+            failed(
+                    endpoint + ": there is no host " + endpoint.host() + " ("
+                            + e.getCause().getMessage() + ")",
+                    nowNs);
+        }
+    }
+
+    private void dial(Endpoint endpoint, InetAddress address, long nowNs) {
+        try {
+            connection = loop.connect(this, new InetSocketAddress(address, endpoint.port()), nowNs);
+        } catch (IOException | RuntimeException e) {
+            // A port that there is not, or an address that this machine has no way to: the next may do.
             failed(endpoint + ": " + e.getMessage(), nowNs);
         }
     }
@@ -107,6 +134,10 @@ final class Dialer implements BrokerConnection.Owner {
 
     private void failed(String reason, long nowNs) {
         lastFailure = reason;
+        if (!untried.isEmpty()) {
+            // The host has another address.
+            return;
+        }
         next = (next + 1) % endpoints.size();
         long longestNs = settings.longestBackoff().toNanos();
         long pauseNs = settings.shortestBackoff().toNanos();
@@ -129,6 +160,7 @@ final class Dialer implements BrokerConnection.Owner {
 
     @Override
     public void opened(BrokerConnection from, long nowNs) {
+        untried.clear();
         if (publisher != null) {
             failures = 0;
         }

@@ -64,7 +64,7 @@ public final class MessageConsumer implements AutoCloseable {
             ClientLoop loop,
             ClientSettings client,
             ConsumerSettings settings,
-            Executor resolver,
+            HostLookup hosts,
             Executor handlers,
             String topic,
             String channel,
@@ -75,7 +75,7 @@ public final class MessageConsumer implements AutoCloseable {
         this.handler = handler;
         this.topic = TopicName.of(topic).value();
         this.channel = new ChannelName(channel).value();
-        work = new Work(client, resolver);
+        work = new Work(client, hosts);
         if (!loop.execute(() -> loop.add(work))) {
             throw new IllegalStateException("the client is closed");
         }
@@ -174,11 +174,11 @@ public final class MessageConsumer implements AutoCloseable {
         private long warnedNs;
         private boolean probing;
 
-        Work(ClientSettings client, Executor resolver) {
+        Work(ClientSettings client, HostLookup hosts) {
             int connections = Math.min(settings.connections(), client.brokers().size());
             for (int i = 0; i < connections; i++) {
                 dialers.add(
-                        new Dialer(loop, client, resolver, client.brokers(), i, null, settings.messageTimeout(), this));
+                        new Dialer(loop, client, hosts, client.brokers(), i, null, settings.messageTimeout(), this));
             }
         }
 

@@ -1,5 +1,6 @@
 package io.weir.transport.client;
 
+import java.net.InetAddress;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
@@ -9,33 +10,31 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An application's access to a Weir cluster, or to anything that speaks NSQ V2. Its publishers and consumers share one thread for input and
- * output and the handler threads of {@link ClientSettings#handlerThreads()}; another looks up host names while there is something to look
+ * output and the handler threads of {@link ClientSettings#handlerThreads()}; others look up host names while there is something to look
  * up. Connections are opened when they are needed, and opened again when they break.
  */
 public final class WeirClient implements AutoCloseable {
     private static final AtomicInteger NUMBER = new AtomicInteger();
-    private static final int RESOLVER_IDLE_SECONDS = 5;
+    private static final int HANDLER_IDLE_SECONDS = 5;
 
     private final ClientSettings settings;
     private final ClientLoop loop;
-    private final ThreadPoolExecutor resolver;
+    private final HostLookup hosts;
     private final ThreadPoolExecutor handlers;
     private final CopyOnWriteArrayList<AutoTunedPublisher> publishers = new CopyOnWriteArrayList<>();
     private final CopyOnWriteArrayList<MessageConsumer> consumers = new CopyOnWriteArrayList<>();
 
-    private WeirClient(ClientSettings settings) {
+    private WeirClient(ClientSettings settings, HostLookup.Source source) {
         this.settings = settings;
         String name = "weir-client-" + NUMBER.incrementAndGet();
         loop = new ClientLoop(name);
-        // One task a connection that is being opened; those are few, and each is there once.
-        resolver = new ThreadPoolExecutor(
-                1, 1, RESOLVER_IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons(name + "-names"));
-        resolver.allowCoreThreadTimeOut(true);
+        // The loop looks at what was found in its next turn.
+        hosts = new HostLookup(source, () -> loop.execute(() -> {}), daemons(name + "-names"));
         // Holds no more than consumers let in: their credit, and what is left of connections that they lost.
         handlers = new ThreadPoolExecutor(
                 settings.handlerThreads(),
                 settings.handlerThreads(),
-                RESOLVER_IDLE_SECONDS,
+                HANDLER_IDLE_SECONDS,
                 TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(),
                 daemons(name + "-handler"));
@@ -52,7 +51,11 @@ public final class WeirClient implements AutoCloseable {
     }
 
     public static WeirClient create(ClientSettings settings) {
-        return new WeirClient(settings);
+        return create(settings, InetAddress::getAllByName);
+    }
+
+    static WeirClient create(ClientSettings settings, HostLookup.Source source) {
+        return new WeirClient(settings, source);
     }
 
     public AutoTunedPublisher publisher() {
@@ -60,7 +63,7 @@ public final class WeirClient implements AutoCloseable {
     }
 
     public AutoTunedPublisher publisher(PublisherSettings publishing) {
-        AutoTunedPublisher publisher = new AutoTunedPublisher(loop, settings, publishing, resolver);
+        AutoTunedPublisher publisher = new AutoTunedPublisher(loop, settings, publishing, hosts);
         publishers.removeIf(AutoTunedPublisher::ended);
         publishers.add(publisher);
         return publisher;
@@ -72,7 +75,7 @@ public final class WeirClient implements AutoCloseable {
 
     public MessageConsumer consume(String topic, String channel, ConsumerSettings consuming, DeliveryHandler handler) {
         MessageConsumer consumer =
-                new MessageConsumer(loop, settings, consuming, resolver, handlers, topic, channel, handler);
+                new MessageConsumer(loop, settings, consuming, hosts, handlers, topic, channel, handler);
         consumers.removeIf(MessageConsumer::ended);
         consumers.add(consumer);
         return consumer;
@@ -85,6 +88,6 @@ public final class WeirClient implements AutoCloseable {
         publishers.forEach(AutoTunedPublisher::close);
         loop.close();
         handlers.shutdownNow();
-        resolver.shutdownNow();
+        hosts.close();
     }
 }
