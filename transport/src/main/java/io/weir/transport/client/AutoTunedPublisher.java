@@ -36,11 +36,14 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  *       PublisherSettings#retry()}, what was on its way when a connection broke is sent again: it may be there twice, the second time
  *       after messages that followed it. A batch that a topic's limit refused as too many at once is tried again in smaller ones, one
  *       after the other: only what was on its way behind it already, and passed, comes before it.
+ *   <li>It publishes to 10,000 topics at a time; of more, it lets those go that have been idle for a second.
  *   <li>Futures complete on the client's one thread. What is chained to them must not block; {@code ...Async} does not run there.
  * </ul>
  */
 public final class AutoTunedPublisher implements AutoCloseable {
     private static final int MAX_TOPICS = 10_000;
+    private static final int MANY_TOPICS = MAX_TOPICS * 9 / 10;
+    private static final long IDLE_LANE_NS = TimeUnit.SECONDS.toNanos(1);
     private static final int MAX_HOMES = 64;
     private static final long LONGEST_WITHOUT_HOME_NS = TimeUnit.MINUTES.toNanos(10);
     private static final int RECEIVED_AT_ONCE = 4_096;
@@ -127,7 +130,7 @@ public final class AutoTunedPublisher implements AutoCloseable {
     private TopicLane newLane(String topic) {
         TopicName.of(topic);
         if (lanes.size() >= MAX_TOPICS) {
-            throw new IllegalArgumentException("this publisher has " + MAX_TOPICS + " topics already");
+            throw new IllegalArgumentException("this publisher has " + MAX_TOPICS + " topics in use already");
         }
         return lanes.computeIfAbsent(
                 topic, name -> new TopicLane(name, settings.batching(), settings.workers(), System.nanoTime()));
@@ -248,14 +251,25 @@ public final class AutoTunedPublisher implements AutoCloseable {
             int count = 0;
             Request request;
             while (count < RECEIVED_AT_ONCE && (request = received.poll()) != null) {
-                request.lane.receive(request, nowNs);
-                if (!request.lane.listed) {
-                    request.lane.listed = true;
-                    busy.add(request.lane);
+                TopicLane lane = request.lane.letGo ? present(request.lane) : request.lane;
+                lane.receive(request, nowNs);
+                if (!lane.listed) {
+                    lane.listed = true;
+                    busy.add(lane);
                 }
                 count++;
             }
             return count > 0;
+        }
+
+        /** The topic's lane, after this one was let go while somebody published by way of it. */
+        private TopicLane present(TopicLane lane) {
+            TopicLane other = lanes.putIfAbsent(lane.topic(), lane);
+            if (other != null) {
+                return other;
+            }
+            lane.letGo = false;
+            return lane;
         }
 
         @Override
@@ -277,6 +291,7 @@ public final class AutoTunedPublisher implements AutoCloseable {
                     started.clear();
                 } else if (lane.idle()) {
                     lane.listed = false;
+                    lane.idleSinceNs = nowNs;
                     busy.set(i, busy.get(busy.size() - 1));
                     busy.remove(busy.size() - 1);
                 }
@@ -445,12 +460,23 @@ public final class AutoTunedPublisher implements AutoCloseable {
             });
         }
 
+        /** While there is room for more topics, a quiet one keeps what its tuner has learned and where it is at home. */
+        private void letIdleLanesGo(long nowNs) {
+            if (lanes.size() > MANY_TOPICS) {
+                lanes.values().removeIf(lane -> {
+                    lane.letGo = !lane.listed && nowNs - lane.idleSinceNs > IDLE_LANE_NS;
+                    return lane.letGo;
+                });
+            }
+        }
+
         @Override
         public void keepHouse(long nowNs) {
             if (ended) {
                 return;
             }
             forgetHomes(nowNs);
+            letIdleLanesGo(nowNs);
             long beforeNs = nowNs - settings.answerWithin().toNanos();
             String within = "no answer within " + settings.answerWithin().toMillis() + " ms";
             for (TopicLane lane : lanes.values()) {

@@ -50,6 +50,7 @@ final class ClientLoop implements Runnable {
     private final List<BrokerConnection> connections = new ArrayList<>();
     private volatile boolean asleep;
     private volatile boolean running = true;
+    private volatile boolean ended;
     private long housekeepingNs;
 
     ClientLoop(String name) {
@@ -81,7 +82,8 @@ final class ClientLoop implements Runnable {
         }
         tasks.add(task);
         wake();
-        return true;
+        // The loop runs what it finds when it ends; what comes later is taken back here.
+        return !ended || !tasks.remove(task);
     }
 
     /** After something was left for a worker. */
@@ -215,9 +217,12 @@ final class ClientLoop implements Runnable {
     }
 
     private void end() {
+        ended = true;
+        // A worker that was not added yet has to be ended too.
+        guarded(this::runTasks);
         long nowNs = System.nanoTime();
         for (Worker worker : List.copyOf(workers)) {
-            worker.end(nowNs);
+            guarded(() -> worker.end(nowNs));
         }
         for (BrokerConnection connection : connections) {
             connection.close("the client was closed", nowNs);
@@ -226,6 +231,15 @@ final class ClientLoop implements Runnable {
             selector.close();
         } catch (IOException e) {
             LOG.debug("Selector was not closed", e);
+        }
+    }
+
+    /** One that fails does not keep the others from their end. */
+    private static void guarded(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException e) {
+            LOG.error("Client's loop could not end a part of it", e);
         }
     }
 

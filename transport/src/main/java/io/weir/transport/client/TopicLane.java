@@ -43,6 +43,10 @@ final class TopicLane {
 
     /** Among the publisher's busy ones. */
     boolean listed;
+    /** Not among the publisher's topics any more; comes back if somebody still publishes by way of it. */
+    boolean letGo;
+    /** Since when it is not busy, if it is not. */
+    long idleSinceNs;
 
     private Dialer dialer;
     private BrokerConnection connection;
@@ -65,6 +69,7 @@ final class TopicLane {
         maxBatch = bounds.maxBatch();
         cap = maxBatch;
         pausedUntilNs = nowNs;
+        idleSinceNs = nowNs;
         tuner = new BatchTuner(bounds, bounds.minBatch(), nowNs);
         show();
     }

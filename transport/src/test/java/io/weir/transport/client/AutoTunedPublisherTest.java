@@ -186,6 +186,22 @@ class AutoTunedPublisherTest {
     }
 
     @Test
+    void shouldTakeNewTopicsWhenOthersHaveBecomeIdle() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                AutoTunedPublisher publisher = client.publisher()) {
+            allAccepted(IntStream.range(0, 10_000)
+                    .mapToObj(i -> publisher.publish("topic" + i, bytes("x")))
+                    .toList());
+
+            await(
+                    "room for another topic",
+                    () -> publisher.publish("another", bytes("x")).join().accepted());
+            allAccepted(List.of(publisher.publish("topic0", bytes("x")), publisher.publish("topic9999", bytes("x"))));
+        }
+    }
+
+    @Test
     void shouldSayWhenToTryAgainAfterARefusal() throws IOException {
         try (ScriptedBroker broker = new ScriptedBroker()
                         .answering(bodies -> bodies.contains("m1")
