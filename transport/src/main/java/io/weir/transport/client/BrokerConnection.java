@@ -2,7 +2,9 @@ package io.weir.transport.client;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.config.Endpoint;
 import java.io.ByteArrayOutputStream;
@@ -300,7 +302,9 @@ final class BrokerConnection {
         // A broker that does not negotiate answers OK.
         if (!is(OK, at, length)) {
             try (JsonParser json = JSON.createParser(in.array(), at, length)) {
-                json.nextToken();
+                if (json.nextToken() != JsonToken.START_OBJECT) {
+                    throw new JsonParseException(json, "no JSON object");
+                }
                 while (json.nextToken() == JsonToken.FIELD_NAME) {
                     String field = json.currentName();
                     JsonToken value = json.nextToken();
@@ -312,6 +316,9 @@ final class BrokerConnection {
                         default -> json.skipChildren();
                     }
                 }
+            } catch (JsonProcessingException e) {
+                close("not NSQ V2: IDENTIFY is answered with " + e.getOriginalMessage(), nowNs);
+                return;
             }
         }
         if (settings.tls().isEmpty()) {

@@ -97,29 +97,42 @@ public record ClientSettings(
     }
 
     public ClientSettings withTls(SSLContext context) {
-        return with(Optional.of(context), secret, connectWithin, shortestBackoff, longestBackoff, handlerThreads);
+        return with(
+                Optional.of(context),
+                secret,
+                connectWithin,
+                heartbeat,
+                shortestBackoff,
+                longestBackoff,
+                handlerThreads);
     }
 
     public ClientSettings withSecret(String secret) {
-        return with(tls, Optional.of(secret), connectWithin, shortestBackoff, longestBackoff, handlerThreads);
+        return with(
+                tls, Optional.of(secret), connectWithin, heartbeat, shortestBackoff, longestBackoff, handlerThreads);
     }
 
     public ClientSettings withConnectWithin(Duration connectWithin) {
-        return with(tls, secret, connectWithin, shortestBackoff, longestBackoff, handlerThreads);
+        return with(tls, secret, connectWithin, heartbeat, shortestBackoff, longestBackoff, handlerThreads);
+    }
+
+    public ClientSettings withHeartbeat(Duration heartbeat) {
+        return with(tls, secret, connectWithin, heartbeat, shortestBackoff, longestBackoff, handlerThreads);
     }
 
     public ClientSettings withBackoff(Duration shortest, Duration longest) {
-        return with(tls, secret, connectWithin, shortest, longest, handlerThreads);
+        return with(tls, secret, connectWithin, heartbeat, shortest, longest, handlerThreads);
     }
 
     public ClientSettings withHandlerThreads(int threads) {
-        return with(tls, secret, connectWithin, shortestBackoff, longestBackoff, threads);
+        return with(tls, secret, connectWithin, heartbeat, shortestBackoff, longestBackoff, threads);
     }
 
     private ClientSettings with(
             Optional<SSLContext> tls,
             Optional<String> secret,
             Duration connectWithin,
+            Duration heartbeat,
             Duration shortestBackoff,
             Duration longestBackoff,
             int handlerThreads) {

@@ -15,6 +15,8 @@ import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Until a connection can be used: TLS and the secret. */
 @Timeout(60)
@@ -117,6 +119,86 @@ class ClientHandshakeTest {
     void shouldSayThatASecretIsWanted() throws IOException {
         try (ScriptedBroker broker = new ScriptedBroker().asksForASecret()) {
             awaitFailure(clientOf(broker), "wants a secret");
+        }
+    }
+
+    @Test
+    void shouldSayThatTheSecretIsWrongAndPublishNothing() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().asksForTheSecret("hush")) {
+            awaitFailure(clientOf(broker).withSecret("loud"), "E_AUTH_FAILED");
+            assertThat(broker.secrets()).containsOnly("loud");
+            assertThat(broker.lines()).noneMatch(line -> line.contains("PUB"));
+        }
+    }
+
+    @Test
+    void shouldConsumeOverTls() throws Exception {
+        SSLContext context = context("ip:127.0.0.1");
+        List<Integer> handled = new CopyOnWriteArrayList<>();
+        try (ScriptedBroker broker = new ScriptedBroker().offering(context).asksForTheSecret("hush");
+                WeirClient client =
+                        WeirClient.create(clientOf(broker).withTls(context).withSecret("hush"));
+                MessageConsumer consumer =
+                        client.consume("orders", "audit", delivery -> handled.add(delivery.body().length))) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            // More than a record of TLS holds, and several in one record.
+            broker.deliver("0000000000000001", 1, "x".repeat(300_000));
+            for (int i = 2; i <= 9; i++) {
+                broker.deliver("000000000000000" + i, 1, "x".repeat(i));
+            }
+
+            await("all are finished", () -> consumer.stats().finished() == 9);
+            assertThat(handled).containsExactlyInAnyOrder(300_000, 2, 3, 4, 5, 6, 7, 8, 9);
+            await(
+                    "the broker knows",
+                    () -> broker.lines().stream()
+                                    .filter(line -> line.startsWith("FIN"))
+                                    .count()
+                            == 9);
+            assertThat(consumer.stats().connectionsLost()).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "nope",
+                "[]",
+                "7",
+                "{",
+                "{\"tls_v1\":",
+                "{\"tls_v1\":tru}",
+                "{\"msg_timeout\":99999999999999999999}",
+                "{\"max_rdy_count\":99999999999}",
+                "{\"version\":\"\u0000\"}"
+            })
+    void shouldLeaveABrokerWhoseAnswerToIdentifyMakesNoSense(String answer) throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().answeringIdentify(answer);
+                WeirClient client = WeirClient.create(clientOf(broker));
+                AutoTunedPublisher publisher = client.publisher()) {
+            CompletableFuture<Outcome> waits = publisher.publish("orders", new byte[] {1});
+            await("another attempt", () -> broker.identities().size() >= 2);
+            assertThat(waits).isNotDone();
+            broker.answeringIdentify(null);
+
+            assertThat(waits.join()).isEqualTo(new Outcome.Accepted());
+        }
+    }
+
+    @Test
+    void shouldSayThatTheAnswerToIdentifyMakesNoSense() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().answeringIdentify("nope")) {
+            awaitFailure(clientOf(broker), "IDENTIFY is answered with");
+        }
+    }
+
+    @Test
+    void shouldTakeABrokerThatDoesNotNegotiate() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker().answeringIdentify("OK");
+                WeirClient client = WeirClient.create(clientOf(broker));
+                AutoTunedPublisher publisher = client.publisher()) {
+            assertThat(publisher.publish("orders", new byte[] {1}).join()).isEqualTo(new Outcome.Accepted());
         }
     }
 }

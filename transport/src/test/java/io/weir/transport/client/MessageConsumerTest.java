@@ -5,8 +5,10 @@ import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -16,6 +18,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class MessageConsumerTest {
@@ -292,6 +296,114 @@ class MessageConsumerTest {
             closing.join();
 
             await("the acknowledgement", () -> broker.lines().containsAll(List.of("RDY 0", "CLS", "FIN " + ONE)));
+        }
+    }
+
+    @Test
+    void shouldTouchUntilItIsDecided() throws Exception {
+        BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer =
+                        client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add)) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.deliver(ONE, 1, "one");
+            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            one.touch();
+            await("the touch", () -> broker.lines().contains("TOUCH " + ONE));
+            one.touch();
+            one.finish();
+            one.touch();
+            broker.deliver(TWO, 1, "two");
+            held.poll(30, TimeUnit.SECONDS).finish();
+
+            await("both are finished", () -> consumer.stats().finished() == 2);
+            await("the broker knows", () -> broker.lines().contains("FIN " + TWO));
+            assertThat(broker.lines().stream().filter(line -> line.endsWith(ONE)))
+                    .containsExactly("TOUCH " + ONE, "TOUCH " + ONE, "FIN " + ONE);
+        }
+    }
+
+    @Test
+    void shouldCountTheTimeOutFromTheLastTouch() {
+        Delivery delivery = new Delivery(null, null, ONE, 1, 0, new byte[] {1}, 1_000, 5_000);
+        assertThat(delivery.takenBack(6_000)).isFalse();
+        assertThat(delivery.takenBack(6_001)).isTrue();
+        delivery.touched(5_900);
+
+        assertThat(delivery.takenBack(6_900)).isFalse();
+        assertThat(delivery.takenBack(6_901)).isTrue();
+        assertThat(delivery.counts(6_400)).isTrue();
+        assertThat(delivery.counts(6_401)).isFalse();
+    }
+
+    private static byte[] frame(int size, int type, int contentBytes) {
+        return ByteBuffer.allocate(8 + contentBytes).putInt(size).putInt(type).array();
+    }
+
+    static List<byte[]> brokenFrames() {
+        return List.of(
+                frame(-1, 0, 0),
+                frame(Integer.MIN_VALUE, 2, 0),
+                frame(0, 0, 0),
+                frame(3, 0, 0),
+                // Larger than any message may be: given up before memory is taken for it.
+                frame(Integer.MAX_VALUE, 2, 0),
+                frame((1 << 20) + (64 << 10) + 1, 2, 0),
+                frame(4, 17, 0),
+                // Shorter than a message's head.
+                frame(4, 2, 0),
+                frame(4 + 25, 2, 25));
+    }
+
+    @ParameterizedTest
+    @MethodSource("brokenFrames")
+    void shouldLeaveABrokerThatSendsABrokenFrame(byte[] frame) throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> {})) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.sendBytes(frame);
+            await("the end", () -> consumer.stats().connectionsLost() == 1);
+            await("another connection", () -> consumer.stats().connected() == 1);
+            await(
+                    "its credit",
+                    () -> broker.lines().lastIndexOf("RDY 200") > broker.lines().indexOf("RDY 200"));
+            broker.deliver(ONE, 1, "one");
+
+            await("it is handled", () -> broker.lines().contains("FIN " + ONE));
+            assertThat(consumer.stats().received()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void shouldNotHandleAMessageThatWasCutOff() throws IOException {
+        byte[] whole = ScriptedBroker.message(ONE, 1, "hello");
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> {})) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            broker.sendBytes(Arrays.copyOf(whole, whole.length - 1));
+            broker.hangUp();
+            await(
+                    "another connection",
+                    () -> consumer.stats().connectionsLost() == 1
+                            && consumer.stats().connected() == 1);
+
+            assertThat(consumer.stats().received()).isZero();
+        }
+    }
+
+    @Test
+    void shouldLeaveABrokerThatIsSilent() throws IOException {
+        try (ScriptedBroker broker = new ScriptedBroker();
+                WeirClient client = WeirClient.create(clientOf(broker).withHeartbeat(Duration.ofSeconds(1)));
+                MessageConsumer consumer = client.consume("orders", "audit", delivery -> {})) {
+            await("the credit", () -> broker.lines().contains("RDY 200"));
+            assertThat(broker.identities().get(0)).contains("\"heartbeat_interval\":1000");
+
+            await("it is given up", () -> consumer.stats().connectionsLost() == 1);
+            await("another connection", () -> consumer.stats().connected() == 1);
         }
     }
 }

@@ -46,6 +46,8 @@ final class ScriptedBroker implements AutoCloseable {
     private volatile byte[] saidBeforeTls = {};
     private volatile String saidAfterTls = OK;
     private volatile boolean authRequired;
+    private volatile String rightSecret;
+    private volatile String identifyAnswer;
     private volatile int messageTimeoutMs = 60_000;
     private volatile Client last;
 
@@ -105,6 +107,17 @@ final class ScriptedBroker implements AutoCloseable {
         return this;
     }
 
+    ScriptedBroker asksForTheSecret(String secret) {
+        rightSecret = secret;
+        return asksForASecret();
+    }
+
+    /** In place of what it would say of itself; null: that. */
+    ScriptedBroker answeringIdentify(String answer) {
+        identifyAnswer = answer;
+        return this;
+    }
+
     ScriptedBroker timingOutAfter(int ms) {
         messageTimeoutMs = ms;
         return this;
@@ -143,6 +156,11 @@ final class ScriptedBroker implements AutoCloseable {
     /** To the connection that came last. */
     void send(int type, String content) throws IOException {
         last.send(frame(type, content.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** As they are, to the connection that came last. */
+    void sendBytes(byte[] bytes) throws IOException {
+        last.send(bytes);
     }
 
     void deliver(String id, int attempts, String body) throws IOException {
@@ -233,8 +251,12 @@ final class ScriptedBroker implements AutoCloseable {
                 switch (verb) {
                     case "IDENTIFY" -> identify();
                     case "AUTH" -> {
-                        secrets.add(text(in.readInt()));
-                        send(response("{\"identity\":\"test\"}"));
+                        String secret = text(in.readInt());
+                        secrets.add(secret);
+                        send(
+                                rightSecret == null || rightSecret.equals(secret)
+                                        ? response("{\"identity\":\"test\"}")
+                                        : error("E_AUTH_FAILED AUTH failed"));
                     }
                     case "PUB" -> {
                         lines.add(line);
@@ -267,8 +289,9 @@ final class ScriptedBroker implements AutoCloseable {
 
         private void identify() throws IOException {
             identities.add(text(in.readInt()));
-            byte[] answer = response("{\"max_rdy_count\":2500,\"msg_timeout\":" + messageTimeoutMs + ",\"tls_v1\":"
-                    + (tls != null) + ",\"auth_required\":" + authRequired + "}");
+            String capabilities = "{\"max_rdy_count\":2500,\"msg_timeout\":" + messageTimeoutMs + ",\"tls_v1\":"
+                    + (tls != null) + ",\"auth_required\":" + authRequired + "}";
+            byte[] answer = response(identifyAnswer == null ? capabilities : identifyAnswer);
             send(ByteBuffer.allocate(answer.length + saidBeforeTls.length)
                     .put(answer)
                     .put(saidBeforeTls)
