@@ -14,6 +14,13 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The seed's workers are here the batches that may be on their way at a time: a worker is taken by a batch until its
  * acknowledgement, as in the paper, and needs no thread meanwhile. Receiving needs none of them, which is more than priority.
+ *
+ * <p>T_mpt is not quite the paper's, nor the lab's: there it includes the wait for workers, here only the way into the connection's buffer,
+ * since a lane takes nothing while all workers are out. In the paper each message needs a worker, so the wait says that N is too large for
+ * them. Here a batch needs one, however large; what comes while all are out gathers and goes together with the next, and N has no part in
+ * it. Were the wait counted, T_poll would grow to the broker's round trip, and with it N_max = η·T_poll: messages that find a worker free
+ * would wait for company, and longest where the broker is slow already. The price is that T_poll stays near its minimum and "handed over
+ * late" is rare: N follows what waits, up by one with each full batch and down by half with each poll that finds less.
  */
 final class TopicLane {
     /** Of a whole batch; brokers take at least 5 MiB. */
