@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.cluster.example.OrderDesk;
+import io.weir.supervisor.node.TopicRequest;
 import io.weir.transport.client.AutoTunedPublisher;
 import io.weir.transport.client.ClientSettings;
 import io.weir.transport.client.MessageConsumer;
@@ -13,6 +14,7 @@ import io.weir.transport.client.WeirClient;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,6 +40,7 @@ class ClientIT {
             String doomed = cluster.line("b1").tcp();
             String survivor = cluster.line("b2").tcp();
             publishAndConsume(cluster, doomed, survivor);
+            publishMoreAtOnceThanPassesInTime(cluster, survivor);
             surviveAKill(cluster, doomed, survivor);
         }
     }
@@ -59,6 +62,26 @@ class ClientIT {
         }
     }
 
+    /** Sixty pass within the longest delay, if all of the limit is at one broker. */
+    private static void publishMoreAtOnceThanPassesInTime(BrokerCluster cluster, String broker) {
+        TopicClient topics = new TopicClient(cluster.http("b2"), Optional.empty());
+        topics.create("slow", new TopicRequest(50.0, 10.0, null, null, "shape", 1_000L, null, null, null, null));
+        cluster.await("the limit is there", SOON, () -> topics.describe("slow")
+                .filter(found -> found.done() && found.sumRate() == 50)
+                .isPresent());
+        try (WeirClient client = WeirClient.create(ClientSettings.of(broker));
+                AutoTunedPublisher publisher =
+                        client.publisher(PublisherSettings.defaults().withAnswerWithin(SOON))) {
+            List<CompletableFuture<Outcome>> futures = publish(publisher, "slow", "parcel", 300);
+
+            futures.forEach(future -> assertThat(future.join()).isEqualTo(new Outcome.Accepted()));
+            assertThat(publisher.stats().connectionsLost()).isZero();
+            assertThat(publisher.stats().retries())
+                    .as("more were sent at once than pass")
+                    .isPositive();
+        }
+    }
+
     private void surviveAKill(BrokerCluster cluster, String doomed, String survivor) {
         try (WeirClient consuming = WeirClient.create(ClientSettings.of(survivor));
                 WeirClient publishing = WeirClient.create(ClientSettings.of(doomed, survivor));
@@ -67,14 +90,14 @@ class ClientIT {
                 AutoTunedPublisher publisher =
                         publishing.publisher(PublisherSettings.defaults().withAnswerWithin(SOON))) {
             cluster.await("the consumer is there", SOON, () -> consumer.stats().connected() == 1);
-            publish(publisher, "before", 500)
+            publish(publisher, "parcels", "before", 500)
                     .forEach(future -> assertThat(future.join()).isEqualTo(new Outcome.Accepted()));
             assertThat(publisher.stats().topics().get(0).broker()).isEqualTo(doomed);
 
-            List<CompletableFuture<Outcome>> during = publish(publisher, "during", 5_000);
+            List<CompletableFuture<Outcome>> during = publish(publisher, "parcels", "during", 5_000);
             cluster.kill("b1");
             // Anything accepted from here on is the survivor's: the other is dead.
-            List<CompletableFuture<Outcome>> after = publish(publisher, "after", 2_000);
+            List<CompletableFuture<Outcome>> after = publish(publisher, "parcels", "after", 2_000);
 
             during.forEach(future -> assertThat(future.join()).isEqualTo(new Outcome.Accepted()));
             after.forEach(future -> assertThat(future.join()).isEqualTo(new Outcome.Accepted()));
@@ -90,10 +113,11 @@ class ClientIT {
         }
     }
 
-    private static List<CompletableFuture<Outcome>> publish(AutoTunedPublisher publisher, String name, int count) {
+    private static List<CompletableFuture<Outcome>> publish(
+            AutoTunedPublisher publisher, String topic, String name, int count) {
         List<CompletableFuture<Outcome>> futures = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            futures.add(publisher.publish("parcels", (name + i).getBytes(UTF_8)));
+            futures.add(publisher.publish(topic, (name + i).getBytes(UTF_8)));
         }
         return futures;
     }
