@@ -2,6 +2,7 @@ package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorSystem;
 import akka.http.javadsl.model.HttpRequest;
+import akka.http.javadsl.model.HttpResponse;
 import akka.http.javadsl.model.Query;
 import akka.http.javadsl.model.StatusCodes;
 import akka.http.javadsl.model.headers.TimeoutAccess;
@@ -141,6 +142,12 @@ final class Call {
     private static Refusal tooLarge(int mostBytes, String code) {
         return new Refusal(
                 StatusCodes.CONTENT_TOO_LARGE, code, "the body is too large: at most " + mostBytes + " bytes");
+    }
+
+    /** What the client gets if there is no answer in time. */
+    void ifLate(HttpResponse answer) {
+        request.getHeader(TimeoutAccess.class)
+                .ifPresent(access -> access.timeoutAccess().updateHandler(late -> answer));
     }
 
     /** What waits for its topic's limit waits as long as the topic says, and not as long as other requests do. */

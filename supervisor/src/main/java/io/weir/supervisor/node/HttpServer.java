@@ -155,6 +155,11 @@ final class HttpServer implements AutoCloseable {
                 system,
                 reading,
                 settings.requestTimeout());
+        call.ifLate(Answers.error(
+                StatusCodes.SERVICE_UNAVAILABLE,
+                "UNAVAILABLE",
+                "there was no answer within weir.http.request-timeout, "
+                        + settings.requestTimeout().toMillis() + " ms: try again"));
         return answer(
                         allowed -> found.isEmpty()
                                 ? NsqdRoutes.now(nothingThere(method, segments))

@@ -35,8 +35,6 @@ import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
-    private static final Duration EMPTY_TIMEOUT = Duration.ofSeconds(3);
-
     private final ActorSystem<?> system;
     private final ActorRef<Treasury.Command> supply;
     private final SupplyStore store;
@@ -105,7 +103,7 @@ final class TopicAdmin {
                     ClusterSharding.get(system)
                             .entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name))
                             .<ShardEntity.Emptied>ask(
-                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), EMPTY_TIMEOUT)
+                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), timeout)
                             .thenApply(ShardEntity.Emptied::done)
                             .exceptionally(silent -> false)
                             .toCompletableFuture());
