@@ -106,6 +106,26 @@ public record TopicDefinition(
         }
     }
 
+    /** What somebody wants of a {@link Delivery}; null is "as it is". */
+    public record DeliveryChange(
+            LimitMode mode,
+            Long maxDelayMs,
+            Integer maxWaiting,
+            Integer maxQueued,
+            Overflow overflow,
+            BucketClock clock) {
+        /** @throws IllegalArgumentException as {@link Delivery} does: each value's rule is its own, so whatever {@code now} is */
+        public Delivery on(Delivery now) {
+            return new Delivery(
+                    mode == null ? now.mode : mode,
+                    maxDelayMs == null ? now.maxDelayMs : maxDelayMs,
+                    maxWaiting == null ? now.maxWaiting : maxWaiting,
+                    maxQueued == null ? now.maxQueued : maxQueued,
+                    overflow == null ? now.overflow : overflow,
+                    clock == null ? now.clock : clock);
+        }
+    }
+
     /** What is laid down about a channel. */
     public record ChannelSettings(boolean paused) {}
 

@@ -17,6 +17,7 @@ import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDefinition.ChannelSettings;
 import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.DeliveryChange;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import io.weir.topics.TopicRows;
 import java.time.Duration;
@@ -59,7 +60,7 @@ final class TopicAdmin {
 
     CompletionStage<Topic.Answer> create(TopicName name, TopicRequest request) {
         LimitSettings limit = request.newLimit();
-        Delivery delivery = request.delivery(Delivery.defaults());
+        Delivery delivery = request.deliveryChange().on(Delivery.defaults());
         return ask(name, replyTo -> new Topic.Create(limit, delivery, replyTo));
     }
 
@@ -127,10 +128,8 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> changeDelivery(TopicName name, TopicRequest request) {
-        return ask(name, Topic.Get::new).thenCompose(now -> {
-            Delivery delivery = request.delivery(now.definition().delivery());
-            return ask(name, replyTo -> new Topic.ChangeDelivery(delivery, replyTo));
-        });
+        DeliveryChange change = request.deliveryChange();
+        return ask(name, replyTo -> new Topic.ChangeDelivery(change, replyTo));
     }
 
     CompletionStage<Topic.Answer> pause(TopicName name, boolean paused) {

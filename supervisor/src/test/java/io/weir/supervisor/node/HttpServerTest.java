@@ -20,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -183,6 +185,50 @@ class HttpServerTest {
         assertThat(ready.send("DELETE", topic, BodyPublishers.noBody()).statusCode())
                 .isEqualTo(200);
         assertThat(ready.get(topic).statusCode()).isEqualTo(404);
+    }
+
+    /** A deployment that makes sure of its channels must not undo what an operator did. */
+    @Test
+    void shouldLeaveAChannelPausedWhenItIsPutAgain() throws Exception {
+        String channel = "/v1/topics/kept/channels/work";
+        ready.send("POST", "/v1/topics/kept", BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"));
+        assertThat(ready.send("PUT", channel, BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.post(channel + "/pause").statusCode()).isEqualTo(200);
+        assertThat(ready.send("PUT", channel, BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.json("/v1/topics/kept").at("/channels/0/paused").asBoolean())
+                .isTrue();
+        assertThat(ready.post(channel + "/resume").statusCode()).isEqualTo(200);
+        assertThat(ready.json("/v1/topics/kept").at("/channels/0/paused").asBoolean())
+                .isFalse();
+    }
+
+    @Test
+    void shouldKeepBothChangesWhenTwoOperatorsChangeTheDeliveryAtATime() throws Exception {
+        String topic = "/v1/topics/contended";
+        ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"));
+        for (int i = 1; i <= 5; i++) {
+            CompletableFuture<HttpResponse<String>> one =
+                    ready.later("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxWaiting\":" + i + "}"));
+            CompletableFuture<HttpResponse<String>> other =
+                    ready.later("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxQueued\":" + i + "}"));
+            assertThat(one.join().statusCode()).isEqualTo(200);
+            assertThat(other.join().statusCode()).isEqualTo(200);
+            int wanted = i;
+            // The second answer may be that its change is pending.
+            Await.until("both are changed to " + i, () -> {
+                JsonNode now = ready.json(topic);
+                return now.get("maxWaiting").asInt() == wanted
+                        && now.get("maxQueued").asInt() == wanted;
+            });
+        }
+        HttpResponse<String> wrong =
+                ready.send("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxQueued\":0}"));
+        assertThat(wrong.statusCode()).isEqualTo(400);
+        assertThat(ready.send("PUT", "/v1/topics/none/delivery", BodyPublishers.ofString("{\"maxQueued\":1}"))
+                        .statusCode())
+                .isEqualTo(404);
     }
 
     @Test
