@@ -229,13 +229,34 @@ class NsqdRoutesTest {
         // Refill runs a thousandth slow, so that a fast clock keeps the bound.
         assertThat(ms).isBetween(1L, 100_100L);
         assertThat(answer.headers().firstValueAsLong("Retry-After")).hasValue((ms + 999) / 1_000);
-        HttpResponse<String> batch = broker.post("/mpub?topic=policed", "a\nb\nc".getBytes(UTF_8));
-        assertThat(batch.statusCode()).as("more than the burst").isEqualTo(429);
-        assertThat(batch.headers().firstValue("Retry-After")).hasValue("1");
         assertThat(broker.json("/stats?format=json&topic=policed")
                         .at("/topics/0/message_count")
                         .asInt())
                 .isEqualTo(1);
+    }
+
+    /** A script that does as Retry-After says would try for ever. */
+    @Test
+    void shouldNotPromiseThatABatchPassesLaterWhenItNeverCan() throws Exception {
+        create("strict", "{\"rate\":0.01,\"burst\":2,\"mode\":\"police\"}");
+        neverPasses("strict", "a\nb\nc", "at most 2 messages");
+        published(broker.post("/mpub?topic=strict", "a\nb".getBytes(UTF_8)));
+        HttpResponse<String> later = broker.post("/mpub?topic=strict", "c\nd".getBytes(UTF_8));
+        assertThat(later.statusCode()).as("waiting helps").isEqualTo(429);
+        assertThat(later.headers().firstValueAsLong("X-Weir-Retry-After-Ms").orElseThrow())
+                .isGreaterThan(1_000);
+        neverPasses("strict", "a\nb\nc", "at most 2 messages");
+
+        create("patient", "{\"rate\":1,\"burst\":1,\"maxDelayMs\":1000}");
+        neverPasses("patient", "a\nb\nc", "at most 2 messages");
+    }
+
+    private static void neverPasses(String topic, String lines, String reason) throws Exception {
+        HttpResponse<String> answer = broker.post("/mpub?topic=" + topic, lines.getBytes(UTF_8));
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(413);
+        assertThat(BrokerUnderTest.message(answer)).isEqualTo("BATCH_TOO_BIG");
+        assertThat(answer.body()).contains(reason);
+        assertThat(answer.headers().firstValue("Retry-After")).isEmpty();
     }
 
     @Test
