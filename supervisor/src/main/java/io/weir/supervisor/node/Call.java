@@ -87,14 +87,11 @@ final class Call {
         }
     }
 
-    /** As nsqd reads it: true, 1, false or 0. */
+    /** As nsqd reads it: whatever is given is a yes, but for false and 0. */
     boolean flag(String name, boolean otherwise) {
-        String value = parameter(name).orElse(Boolean.toString(otherwise));
-        return switch (value) {
-            case "true", "1" -> true;
-            case "false", "0" -> false;
-            default -> throw Refusal.badRequest("INVALID_ARG", name + " is true or false, not '" + value + "'");
-        };
+        return parameter(name)
+                .map(value -> !value.equals("false") && !value.equals("0"))
+                .orElse(otherwise);
     }
 
     /**

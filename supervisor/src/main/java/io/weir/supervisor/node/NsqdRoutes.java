@@ -129,7 +129,8 @@ final class NsqdRoutes {
             List<byte[]> bodies =
                     binary ? counted(body, bounds.maxMessageBytes()) : lines(body, bounds.maxMessageBytes());
             if (bodies.isEmpty()) {
-                throw Refusal.badRequest("MSG_EMPTY", "there is no message in the body");
+                // To nsqd empty lines are no messages, and no mistake either.
+                return now(Answers.nsqText("OK"));
             }
             if (4L * bodies.size()
                             + bodies.stream().mapToLong(each -> each.length).sum()
@@ -292,8 +293,8 @@ final class NsqdRoutes {
     private CompletionStage<HttpResponse> stats(Call call) {
         boolean json = call.parameter("format").filter("json"::equals).isPresent();
         NsqStats.Wanted wanted = new NsqStats.Wanted(
-                call.parameter("topic"),
-                call.parameter("channel"),
+                call.parameter("topic").filter(name -> !name.isEmpty()),
+                call.parameter("channel").filter(name -> !name.isEmpty()),
                 call.flag("include_clients", true),
                 call.flag("include_mem", true));
         if (topics.path() == null) {
@@ -362,17 +363,12 @@ final class NsqdRoutes {
 
     private CompletionStage<HttpResponse> createChannel(Call call) {
         TopicName topic = topic(call, "INVALID_ARG_TOPIC");
-        String channel = channel(call);
-        try {
-            return changed(broker.cluster().ensureChannel(topic, channel));
-        } catch (IllegalArgumentException e) {
-            throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
-        }
+        return changed(broker.cluster().ensureChannel(topic, lastingChannel(call)));
     }
 
     private CompletionStage<HttpResponse> changeChannel(Call call, ChannelChange change) {
         TopicName topic = topic(call, "INVALID_ARG_TOPIC");
-        String channel = channel(call);
+        String channel = lastingChannel(call);
         TopicAdmin cluster = broker.cluster();
         return cluster.get(topic).thenCompose(now -> {
             check(now, channel);
@@ -394,7 +390,12 @@ final class NsqdRoutes {
         String channel = channel(call);
         TopicAdmin cluster = broker.cluster();
         return cluster.get(topic).thenCompose(now -> {
-            check(now, channel);
+            // Only the brokers with its consumers know an ephemeral one.
+            if (new ChannelName(channel).ephemeral()) {
+                check(now);
+            } else {
+                check(now, channel);
+            }
             return empty(cluster, topic, Optional.of(channel));
         });
     }
@@ -460,6 +461,16 @@ final class NsqdRoutes {
                 .orElseThrow(() -> Refusal.badRequest("MISSING_ARG_CHANNEL", "the query has no channel"));
         try {
             return new ChannelName(name).value();
+        } catch (IllegalArgumentException e) {
+            throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
+        }
+    }
+
+    /** One that is the cluster's, and not just its consumers'. */
+    private static String lastingChannel(Call call) {
+        String name = channel(call);
+        try {
+            return TopicAdmin.lasting(name);
         } catch (IllegalArgumentException e) {
             throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
         }

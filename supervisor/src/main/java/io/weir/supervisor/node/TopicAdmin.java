@@ -80,12 +80,12 @@ final class TopicAdmin {
     }
 
     /** A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only. */
-    private static String lasting(String channel) {
+    static String lasting(String channel) {
         ChannelName name = new ChannelName(channel);
         if (name.ephemeral()) {
             throw new IllegalArgumentException(
                     "channel " + channel
-                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused or limited");
+                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused, limited or deleted");
         }
         return name.value();
     }
@@ -158,7 +158,8 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
-        return ask(name, replyTo -> new Topic.DeleteChannel(channel, replyTo));
+        String checked = lasting(channel);
+        return ask(name, replyTo -> new Topic.DeleteChannel(checked, replyTo));
     }
 
     private CompletionStage<Topic.Answer> ask(TopicName name, Function<ActorRef<Topic.Answer>, Topic.Command> command) {
