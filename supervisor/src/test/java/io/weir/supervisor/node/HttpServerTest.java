@@ -16,6 +16,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -139,6 +140,43 @@ class HttpServerTest {
     }
 
     @Test
+    void shouldDescribeWhoMayAndWhatStandsInThePath() {
+        HttpServer.table(null, null, null).routes().forEach(route -> {
+            String operation = route.method().value() + " " + route.template();
+            assertThat(ApiDescription.INSTANCE.isProtected(operation))
+                    .as(operation)
+                    .isEqualTo(route.access() != RouteTable.Access.FREE);
+            Set<String> named = new TreeSet<>();
+            for (String segment : route.template().split("/")) {
+                if (segment.startsWith("{")) {
+                    named.add(segment.substring(1, segment.length() - 1));
+                }
+            }
+            assertThat(ApiDescription.INSTANCE.parameters(operation, "path"))
+                    .as(operation)
+                    .isEqualTo(named);
+        });
+    }
+
+    @Test
+    void shouldMissEveryParameterThatIsDescribedAsRequired() throws Exception {
+        for (String operation : ApiDescription.INSTANCE.operations()) {
+            Set<String> required = ApiDescription.INSTANCE.requiredInQuery(operation);
+            for (String missing : required) {
+                String[] parts = operation.split(" ");
+                String others = required.stream()
+                        .filter(name -> !name.equals(missing))
+                        .map(name -> name + "=some")
+                        .collect(Collectors.joining("&"));
+                HttpResponse<String> answer = ready.send(parts[0], parts[1] + "?" + others, BodyPublishers.noBody());
+                assertThat(BrokerUnderTest.message(answer))
+                        .as(operation)
+                        .isEqualTo("MISSING_ARG_" + missing.toUpperCase(Locale.ROOT));
+            }
+        }
+    }
+
+    @Test
     void shouldAnswerEveryOperationThatIsDescribed() throws Exception {
         assertThat(ready.get("/openapi.yaml").body()).startsWith("openapi: 3");
         for (String operation : ApiDescription.INSTANCE.operations()) {
@@ -147,7 +185,12 @@ class HttpServerTest {
             // What would change something is refused to a web page, and so it is there.
             boolean free = parts[0].equals("GET");
             HttpResponse<String> answer = free
-                    ? ready.get(path + "?topic=some")
+                    ? ready.get(
+                            ApiDescription.INSTANCE
+                                            .parameters(operation, "query")
+                                            .contains("topic")
+                                    ? path + "?topic=some"
+                                    : path)
                     : ready.send(parts[0], path, BodyPublishers.noBody(), "Origin", "http://example.com");
             if (free) {
                 assertThat(answer.statusCode()).as(operation).isNotEqualTo(405);
