@@ -57,7 +57,7 @@ final class Forwards {
         for (int slot = 0; slot < MOST; slot++) {
             if (publishers[slot] != null) {
                 long ticket = tickets[slot];
-                remove(names[slot]).failed(ticket, reason);
+                remove(names[slot]).mayHavePassed(ticket, reason);
                 failed++;
             }
         }

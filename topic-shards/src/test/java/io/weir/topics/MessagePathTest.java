@@ -264,6 +264,51 @@ class MessagePathTest {
         }
     }
 
+    /** A client that counts answers would take an error for that of the publication that waits. */
+    @Test
+    void shouldTellErrorsAfterTheAnswerOfThePublicationThatWaitsBeforeThem() throws IOException {
+        broker.supply("narrow", 0.001, 1);
+        try (NsqSocket both = client()) {
+            both.send("SUB orders work\nRDY 1\n");
+            assertThat(both.answer()).isEqualTo("OK");
+            both.sendBody("PUB narrow", "first");
+            assertThat(both.answer()).isEqualTo("OK");
+            both.sendBody("PUB narrow", "waits");
+            both.send("FIN 0123456789abcdef\nTOUCH 0123456789abcdef\nREQ 0123456789abcdef 0\n");
+            broker.supply("narrow", 1_000, 1);
+            assertThat(both.answer()).isEqualTo("OK");
+            assertThat(both.answer()).startsWith("E_FIN_FAILED");
+            assertThat(both.answer()).startsWith("E_TOUCH_FAILED");
+            assertThat(both.answer()).startsWith("E_REQ_FAILED");
+            broker.supply("tight", 0.001, 1);
+            both.sendBody("PUB tight", "first");
+            assertThat(both.answer()).isEqualTo("OK");
+            both.sendBody("PUB tight", "waits");
+            both.send("NONSENSE\n");
+            broker.supply("tight", 1, 1);
+            assertThat(both.answer()).isEqualTo("OK");
+            assertThat(both.answer()).startsWith("E_INVALID");
+            assertThat(both.ended()).isTrue();
+        }
+    }
+
+    /** brainlag's client knows two errors of a publication, and takes every other one for success. */
+    @Test
+    void shouldTellAClientThatHearsNothingElseThatItsMessageIsBadWhenItWasRefused() throws IOException {
+        RunningBroker.await(broker.path()
+                .lay(Definitions.of(
+                        new TopicName("strict"), TopicSettings.defaults().with(LimitMode.POLICE))));
+        broker.supply("strict", 0.1, 1);
+        try (NsqSocket client = client()) {
+            client.sendBody("IDENTIFY", "{\"user_agent\":\"JavaNSQClient\"}");
+            assertThat(client.answer()).isEqualTo("OK");
+            client.sendBatch("strict", "c", "d");
+            assertThat(client.answer()).startsWith("E_BAD_MESSAGE MPUB refused: topic is over its limit");
+            client.sendBody("PUB orders", "e");
+            assertThat(client.answer()).isEqualTo("OK");
+        }
+    }
+
     @Test
     void shouldRefuseWithTheTimeToRetryAndStayOpenWhenItPolices() throws IOException {
         RunningBroker.await(broker.path()
@@ -283,13 +328,14 @@ class MessagePathTest {
     }
 
     @Test
-    void shouldEndTheConnectionWhenAPublicationWaitedTooLong() throws IOException {
+    void shouldRefuseAndStayOpenWhenAPublicationWaitedTooLongOrNeverWouldPass() throws IOException {
         RunningBroker.await(broker.path()
                 .lay(Definitions.of(new TopicName("short"), Definitions.hasty(TimeUnit.MILLISECONDS.toNanos(50)))));
         try (NsqSocket client = client()) {
             client.sendBody("PUB short", "no supply at all");
-            assertThat(client.answer()).startsWith("E_PUB_FAILED");
-            assertThat(client.ended()).isTrue();
+            assertThat(client.answer()).startsWith("E_PUB_FAILED PUB refused: it waited longer");
+            client.sendBody("PUB orders", "e");
+            assertThat(client.answer()).isEqualTo("OK");
         }
     }
 

@@ -20,7 +20,12 @@ final class CommandDecoder {
 
     static final int BAD = -1;
 
-    private static final int MAX_PARAMETERS = 3;
+    /** No command has more; what some old clients send beyond is ignored, as nsqd does. */
+    private static final int MAX_PARAMETERS = 2;
+
+    /** Of what a client says of itself before it may do anything. */
+    private static final int MAX_IDENTITY_BYTES = 64 * 1024;
+
     private static final int MAX_NAME = 64;
     private static final byte[] EPHEMERAL = "#ephemeral".getBytes(StandardCharsets.US_ASCII);
     private static final byte[][] NAMES = new byte[Verb.values().length][];
@@ -81,6 +86,7 @@ final class CommandDecoder {
     int decode(ByteBuffer in, int from, int end) {
         verb = null;
         error = null;
+        messages = 1;
         if (end - from >= FIN_BYTES) {
             int quick = decodeUsual(in, from, end);
             if (verb != null) {
@@ -101,17 +107,17 @@ final class CommandDecoder {
         }
         int next = lineEnd + 1;
         return switch (verb) {
-            case IDENTIFY, AUTH -> expect(0, 0) ? body(in, from, next, end, maxBodyBytes, "E_BAD_BODY") : BAD;
-            case PUB -> topic(in) && expect(1, 1) ? body(in, from, next, end, maxMessageBytes, "E_BAD_MESSAGE") : BAD;
+            case IDENTIFY, AUTH -> body(in, from, next, end, Math.min(MAX_IDENTITY_BYTES, maxBodyBytes), "E_BAD_BODY");
+            case PUB -> topic(in) ? body(in, from, next, end, maxMessageBytes, "E_BAD_MESSAGE") : BAD;
             case DPUB ->
-                topic(in) && expect(2, 2) && number(in, 1)
+                topic(in) && expect(2) && number(in, 1)
                         ? body(in, from, next, end, maxMessageBytes, "E_BAD_MESSAGE")
                         : BAD;
-            case MPUB -> topic(in) && expect(1, 1) ? batch(in, from, next, end) : BAD;
-            case SUB -> topic(in) && expect(2, 2) && channel(in) ? next - from : BAD;
-            case RDY -> expect(0, 1) && ready(in) ? next - from : BAD;
-            case FIN, TOUCH -> expect(1, 1) && id(in) ? next - from : BAD;
-            case REQ -> expect(2, 2) && id(in) && number(in, 1) ? next - from : BAD;
+            case MPUB -> topic(in) ? batch(in, from, next, end) : BAD;
+            case SUB -> topic(in) && expect(2) && channel(in) ? next - from : BAD;
+            case RDY -> ready(in) ? next - from : BAD;
+            case FIN, TOUCH -> expect(1) && id(in) ? next - from : BAD;
+            case REQ -> expect(2) && id(in) && number(in, 1) ? next - from : BAD;
             case CLS, NOP -> next - from;
         };
     }
@@ -164,7 +170,7 @@ final class CommandDecoder {
         return bodyLength;
     }
 
-    /** Of an MPUB, whose body begins at {@link #bodyAt} with the first one's length. */
+    /** 1, or how many an MPUB has, whose body begins at {@link #bodyAt} with the first one's length. */
     int messages() {
         return messages;
     }
@@ -220,12 +226,10 @@ final class CommandDecoder {
             while (at < end && in.get(at) != ' ') {
                 at++;
             }
-            if (parameters == MAX_PARAMETERS) {
-                bad("E_INVALID " + verb + " has too many parameters");
-                return false;
+            if (parameters < MAX_PARAMETERS) {
+                parameterAt[parameters] = start;
+                parameterLength[parameters++] = at - start;
             }
-            parameterAt[parameters] = start;
-            parameterLength[parameters++] = at - start;
         }
         return true;
     }
@@ -248,17 +252,16 @@ final class CommandDecoder {
         return true;
     }
 
-    private boolean expect(int least, int most) {
-        if (parameters < least || parameters > most) {
-            bad("E_INVALID " + verb + " has the wrong number of parameters");
+    private boolean expect(int least) {
+        if (parameters < least) {
+            bad("E_INVALID " + verb + " insufficient number of parameters");
             return false;
         }
         return true;
     }
 
     private boolean topic(ByteBuffer in) {
-        if (parameters < 1) {
-            bad("E_INVALID " + verb + " has the wrong number of parameters");
+        if (!expect(1)) {
             return false;
         }
         if (!validName(in, parameterAt[0], parameterLength[0])) {

@@ -46,6 +46,9 @@ final class Connection implements Publisher, Subscriber {
     /** After so many looks in a row that found a connection idle, about ten seconds, it gives large buffers back. */
     private static final int QUIET_LOOKS = 40;
 
+    /** A second. */
+    private static final int SLOWEST_BYTES = 8 * 1024;
+
     private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
 
     private enum State {
@@ -85,6 +88,11 @@ final class Connection implements Publisher, Subscriber {
      */
     private long arrivedNs;
 
+    /** When the first bytes of a command came that is not whole yet, and how many it has in all; 0: there is none. */
+    private long begunNs;
+
+    private int wantedBytes;
+
     private ByteBuffer out;
     private boolean buffersUsed;
     private int quietLooks;
@@ -110,6 +118,9 @@ final class Connection implements Publisher, Subscriber {
     private final OpenPublications open = new OpenPublications();
     /** The broker that the open publications are on their way to; null if they are not. */
     private BrokerId forwardedTo;
+
+    /** What ends this connection once the publications before it are answered. */
+    private String failure;
 
     private boolean executing;
     /** The next command wants an answer and has to wait for the one before. */
@@ -177,7 +188,11 @@ final class Connection implements Publisher, Subscriber {
             case NEW, OPEN -> {
                 boolean full = !in.hasRemaining();
                 process(nowNs);
-                if (full && state == State.OPEN && ensureIn() && in.capacity() < BUSY_BYTES && loop.hasPlenty()) {
+                if (full
+                        && state == State.OPEN
+                        && ensureIn()
+                        && in.capacity() < BUSY_BYTES
+                        && loop.buffers().hasPlenty()) {
                     in = moved(in, in.capacity() * 2);
                 }
             }
@@ -226,12 +241,12 @@ final class Connection implements Publisher, Subscriber {
         answerPublications();
         finishSkipped(nowNs);
         boolean room = true;
-        if (in != null && (state != State.NEW || magic())) {
+        if (in != null && failure == null && (state != State.NEW || magic())) {
             room = executeAll(nowNs);
         }
         executing = false;
         if (state == State.OPEN) {
-            heldBack |= !room;
+            heldBack |= !room || failure != null;
             releaseIn();
         }
         updateInterest();
@@ -241,10 +256,11 @@ final class Connection implements Publisher, Subscriber {
     private boolean executeAll(long nowNs) {
         int wanted = 0;
         boolean room = true;
-        while (state == State.OPEN && (room = roomForAnswers(nowNs))) {
+        while (state == State.OPEN && failure == null && (room = roomForAnswers(nowNs))) {
             int taken = decoder.decode(in, inStart, in.position());
             if (taken == CommandDecoder.MORE) {
-                wanted = decoder.wantedBytes();
+                // Who may not do it need not send the rest of it, nor hold memory for it.
+                wanted = decoder.verb() == null || mayBegin(decoder.verb()) ? decoder.wantedBytes() : 0;
                 break;
             }
             if (taken == CommandDecoder.BAD) {
@@ -264,6 +280,10 @@ final class Connection implements Publisher, Subscriber {
             }
         }
         if (state == State.OPEN) {
+            if (wantedBytes == 0 || inStart > 0) {
+                begunNs = nowNs;
+            }
+            wantedBytes = in.position() > inStart ? wanted : 0;
             compactIn();
             if (wanted > in.capacity() && !in.hasRemaining()) {
                 // Twice as much at a time and only when it is full: a length that was only claimed costs nothing.
@@ -289,15 +309,13 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private boolean mayFollow(Verb verb) {
-        boolean publishes = verb == Verb.PUB || verb == Verb.MPUB || verb == Verb.DPUB;
-        return publishes && forwardedTo != null && !open.isFull();
+        return verb.publishes && forwardedTo != null && !open.isFull();
     }
 
     /** False if it has to wait for an answer that is open. */
     private boolean execute(long nowNs) {
         Verb verb = decoder.verb();
-        if (terms.tlsRequired() && tls == null && verb != Verb.IDENTIFY) {
-            fail("E_INVALID cannot " + verb + " in current state (TLS required)");
+        if (!mayBegin(verb)) {
             return true;
         }
         switch (verb) {
@@ -307,10 +325,16 @@ final class Connection implements Publisher, Subscriber {
             case DPUB -> {
                 return onDeferredPublish(nowNs);
             }
-            case FIN -> onFinish(nowNs);
+            case FIN -> {
+                return onFinish(nowNs);
+            }
+            case REQ -> {
+                return onRequeue(nowNs);
+            }
+            case TOUCH -> {
+                return onTouch(nowNs);
+            }
             case RDY -> onReady(nowNs);
-            case REQ -> onRequeue(nowNs);
-            case TOUCH -> onTouch(nowNs);
             case SUB -> onSubscribe(nowNs);
             case IDENTIFY -> onIdentify(nowNs);
             case CLS -> onClose(nowNs);
@@ -322,12 +346,18 @@ final class Connection implements Publisher, Subscriber {
         return true;
     }
 
-    private boolean publish(Verb verb, long deferNs, long nowNs) {
-        if (!mayPublish(verb)) {
-            return true;
+    /** Fails if it may not; before its body is there, and again when it is. */
+    private boolean mayBegin(Verb verb) {
+        if (terms.tlsRequired() && tls == null && verb != Verb.IDENTIFY) {
+            fail("E_INVALID cannot " + verb + " in current state (TLS required)");
+            return false;
         }
+        return !verb.publishes || mayPublish(verb);
+    }
+
+    private boolean publish(Verb verb, long deferNs, long nowNs) {
         PublishRequest request = loop.request()
-                .begin(this, open.add(verb, Math.max(1, decoder.messages())), in, arrivedNs)
+                .begin(this, open.add(verb, decoder.messages()), in, arrivedNs)
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
                 .deferNs(deferNs)
                 .follows(forwardedTo);
@@ -430,19 +460,31 @@ final class Connection implements Publisher, Subscriber {
         if (unsent()) {
             return false;
         }
-        if (identity.tls() && tls == null) {
-            tls = new TlsWire(
-                    wire, terms.tls().orElseThrow().engine(), early(), task -> loop.workElsewhere(this, task));
-            wire = tls;
-            readOn();
-        } else if (identity.snappy() && !compressed) {
-            compressed(new SnappyWire(wire, loop.snappy(), early()));
-        } else if (identity.deflateLevel() > 0 && !compressed) {
-            compressed(new DeflateWire(wire, identity.deflateLevel(), early()));
-        } else {
-            state = State.OPEN;
-            // Commands may have come with the end of the handshake.
-            loop.resume(this);
+        try {
+            if (identity.tls() && tls == null) {
+                tls = new TlsWire(
+                        wire,
+                        terms.tls().orElseThrow().engine(),
+                        loop.buffers(),
+                        early(),
+                        task -> loop.workElsewhere(this, task));
+                wire = tls;
+                readOn();
+            } else if (identity.snappy() && !compressed) {
+                compressed(new SnappyWire(wire, loop.snappy(), loop.buffers(), early()));
+            } else if (identity.deflateLevel() > 0 && !compressed) {
+                if (!loop.buffers().reserve(DeflateWire.NATIVE_BYTES)) {
+                    throw new IOException("no memory left for deflate");
+                }
+                compressed(new DeflateWire(wire, identity.deflateLevel(), loop.buffers(), early()));
+            } else {
+                state = State.OPEN;
+                // Commands may have come with the end of the handshake.
+                loop.resume(this);
+            }
+        } catch (IOException e) {
+            fail("E_INVALID " + e.getMessage() + ": this broker's clients take all that they may");
+            return false;
         }
         return true;
     }
@@ -526,37 +568,46 @@ final class Connection implements Publisher, Subscriber {
         }
     }
 
-    private void onFinish(long nowNs) {
+    private boolean onFinish(long nowNs) {
         if (!subscribed) {
             fail("E_INVALID cannot FIN in current state");
-        } else if (subscription == null || !subscription.finish(decoder.id(), nowNs)) {
-            complain("E_FIN_FAILED FIN failed: message is not in flight here");
-        } else {
+        } else if (subscription != null && subscription.finish(decoder.id(), nowNs)) {
             finished++;
+        } else {
+            return notInFlight(Verb.FIN);
         }
+        return true;
     }
 
-    private void onRequeue(long nowNs) {
+    /** In its turn only: before the answer of a publication that waits, the client would take it for that. */
+    private boolean notInFlight(Verb verb) {
+        if (open.isEmpty()) {
+            complain("E_" + verb + "_FAILED " + verb + " failed: message is not in flight here");
+        }
+        return open.isEmpty();
+    }
+
+    private boolean onRequeue(long nowNs) {
         if (!subscribed) {
             fail("E_INVALID cannot REQ in current state");
-            return;
+            return true;
         }
         long delayNs = decoder.number() > TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs())
                 ? settings.maxDelayNs()
                 : TimeUnit.MILLISECONDS.toNanos(decoder.number());
-        if (subscription == null || !subscription.requeue(decoder.id(), delayNs, nowNs)) {
-            complain("E_REQ_FAILED REQ failed: message is not in flight here");
-        } else {
+        if (subscription != null && subscription.requeue(decoder.id(), delayNs, nowNs)) {
             requeued++;
+            return true;
         }
+        return notInFlight(Verb.REQ);
     }
 
-    private void onTouch(long nowNs) {
+    private boolean onTouch(long nowNs) {
         if (!subscribed) {
             fail("E_INVALID cannot TOUCH in current state");
-        } else if (subscription == null || !subscription.touch(decoder.id(), nowNs)) {
-            complain("E_TOUCH_FAILED TOUCH failed: message is not in flight here");
+            return true;
         }
+        return subscription != null && subscription.touch(decoder.id(), nowNs) || notInFlight(Verb.TOUCH);
     }
 
     private void onClose(long nowNs) {
@@ -601,19 +652,36 @@ final class Connection implements Publisher, Subscriber {
 
     @Override
     public void throttled(long ticket, long retryAfterNs) {
-        Verb verb = open.verb(ticket);
-        String when = retryAfterNs == Duty.NO_DEADLINE
-                ? "more at once than its burst, or it has no supply here now"
-                : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms";
-        open.refused(ticket, "E_" + verb + "_FAILED " + verb + " refused: topic is over its limit, " + when);
+        heldUpTooLong(
+                ticket,
+                "topic is over its limit, "
+                        + (retryAfterNs == Duty.NO_DEADLINE
+                                ? "more at once than its burst, or it has no supply here now"
+                                : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms"));
+    }
+
+    @Override
+    public void heldUpTooLong(long ticket, String reason) {
+        open.refused(ticket, publishError(ticket, "refused", reason));
         published();
     }
 
     @Override
     public void failed(long ticket, String reason) {
-        Verb verb = open.verb(ticket);
-        open.failed(ticket, "E_" + verb + "_FAILED " + verb + " failed: " + reason);
+        open.failed(ticket, publishError(ticket, "failed", reason));
         published();
+    }
+
+    @Override
+    public void mayHavePassed(long ticket, String reason) {
+        open.failed(ticket, publishError(ticket, "unknown", reason));
+        published();
+    }
+
+    private String publishError(long ticket, String what, String reason) {
+        Verb verb = open.verb(ticket);
+        return (identity.hearsFailures() ? "E_" + verb + "_FAILED " : "E_BAD_MESSAGE ") + verb + " " + what + ": "
+                + reason;
     }
 
     private void published() {
@@ -633,14 +701,19 @@ final class Connection implements Publisher, Subscriber {
             open.removeFirst();
             if (error == null) {
                 answerOk();
-            } else if (fatal) {
-                fail(error);
             } else {
                 complain(error);
+                if (fatal) {
+                    linger();
+                }
             }
         }
         if (open.isEmpty()) {
             forwardedTo = null;
+            if (failure != null && state == State.OPEN) {
+                complain(failure);
+                linger();
+            }
         }
     }
 
@@ -735,10 +808,14 @@ final class Connection implements Publisher, Subscriber {
         }
     }
 
-    /** An error that ends the connection. */
+    /** An error that ends the connection; in its turn, so that it is not taken for the answer of a publication that waits. */
     private void fail(String error) {
-        complain(error);
-        linger();
+        if (state == State.OPEN && !open.isEmpty()) {
+            failure = failure == null ? error : failure;
+        } else {
+            complain(error);
+            linger();
+        }
     }
 
     private void linger() {
@@ -779,7 +856,7 @@ final class Connection implements Publisher, Subscriber {
             return true;
         }
         int pending = out.position();
-        if (pending > 0 && (pending + bytes > BUSY_BYTES || !loop.hasPlenty())) {
+        if (pending > 0 && (pending + bytes > BUSY_BYTES || !loop.buffers().hasPlenty())) {
             return false;
         }
         out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
@@ -836,6 +913,7 @@ final class Connection implements Publisher, Subscriber {
                 loop.resume(this);
             }
         }
+        readOn();
         updateInterest();
     }
 
@@ -856,7 +934,8 @@ final class Connection implements Publisher, Subscriber {
         }
         // While another thread has the engine nothing moves either way: a ready socket would only keep the loop busy.
         boolean moves = tls == null || !tls.busy();
-        boolean reads = moves && (state == State.UPGRADING ? handshakes() : !heldBack);
+        boolean reads =
+                moves && (tls == null || !tls.speaksFirst()) && (state == State.UPGRADING ? handshakes() : !heldBack);
         boolean writes = moves && unsent();
         int wanted = (reads ? SelectionKey.OP_READ : 0) | (writes ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
@@ -876,7 +955,7 @@ final class Connection implements Publisher, Subscriber {
         boolean beats = identity.heartbeatNs() > 0 && nowNs - lastHeartbeatNs >= identity.heartbeatNs();
         boolean silent = beats && unanswered == MISSED_HEARTBEATS;
         boolean stalled = unsent() && nowNs - lastWriteNs > settings.stallNs();
-        boolean overdue = state != State.OPEN && nowNs - untilNs > 0;
+        boolean overdue = state == State.OPEN ? dribbles(nowNs) : nowNs - untilNs > 0;
         if (silent || stalled || overdue) {
             loop.closeLater(this);
             return;
@@ -899,18 +978,23 @@ final class Connection implements Publisher, Subscriber {
         }
     }
 
+    /** Whether a command takes longer to come than its bytes do on a very slow line: it holds memory that others could use. */
+    private boolean dribbles(long nowNs) {
+        return wantedBytes > 0
+                && nowNs - begunNs > settings.stallNs() + wantedBytes * TimeUnit.SECONDS.toNanos(1) / SLOWEST_BYTES;
+    }
+
     private void shrink() {
         if (in != null && in.position() == inStart) {
-            loop.giveBuffer(in);
+            loop.buffers().give(in);
             in = null;
             inStart = 0;
         }
         if (out != null && out.position() == 0) {
-            loop.giveBuffer(out);
+            loop.buffers().give(out);
             out = null;
         }
         skipped = skippedCount == 0 ? new long[0] : skipped;
-        wire.rest();
     }
 
     private boolean ensureIn() {
@@ -930,7 +1014,7 @@ final class Connection implements Publisher, Subscriber {
 
     /** Without memory for a buffer the connection ends. */
     private ByteBuffer taken() {
-        ByteBuffer buffer = loop.takeBuffer();
+        ByteBuffer buffer = loop.buffers().take();
         if (buffer == null) {
             loop.closeLater(this);
         }
@@ -940,7 +1024,7 @@ final class Connection implements Publisher, Subscriber {
     /** Large ones stay until the connection is quiet: who needed one is likely to need it again. */
     private void releaseIn() {
         if (in != null && in.position() == inStart && in.capacity() == settings.bufferBytes()) {
-            loop.giveBuffer(in);
+            loop.buffers().give(in);
             in = null;
             inStart = 0;
         }
@@ -948,7 +1032,7 @@ final class Connection implements Publisher, Subscriber {
 
     private void releaseOut() {
         if (out != null && out.capacity() == settings.bufferBytes()) {
-            loop.giveBuffer(out);
+            loop.buffers().give(out);
             out = null;
         }
     }
@@ -968,13 +1052,13 @@ final class Connection implements Publisher, Subscriber {
 
     /** Into a larger one; of what comes in, after {@link #compactIn}. Without memory for it the connection ends. */
     private ByteBuffer moved(ByteBuffer from, int capacity) {
-        ByteBuffer to = loop.takeLargeBuffer(capacity);
+        ByteBuffer to = loop.buffers().takeLarge(capacity);
         if (to == null) {
             fail("E_INVALID " + capacity + " bytes are needed, and this broker has no memory left for its clients");
             return from;
         }
         to.put(from.flip());
-        loop.giveBuffer(from);
+        loop.buffers().give(from);
         return to;
     }
 
@@ -997,10 +1081,10 @@ final class Connection implements Publisher, Subscriber {
         }
         wire.close();
         if (in != null) {
-            loop.giveBuffer(in);
+            loop.buffers().give(in);
         }
         if (out != null) {
-            loop.giveBuffer(out);
+            loop.buffers().give(out);
         }
         in = null;
         out = null;

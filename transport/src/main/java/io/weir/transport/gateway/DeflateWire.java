@@ -10,9 +10,11 @@ import java.util.zip.Inflater;
  * Raw deflate in both directions, without zlib's header, as nsqd has it. What is written is flushed so that the client can read all of it
  * at once. Decompresses only into the room that the reader has, so a small stream that would become a huge one takes no memory.
  *
- * <p>zlib keeps about 300 KB a connection outside the heap; whoever has many connections and no need for it turns it off.
+ * <p>zlib keeps about 300 KB a connection outside the heap ({@link #NATIVE_BYTES}, which whoever makes this has reserved); whoever has many
+ * connections and no need for it turns it off.
  */
 final class DeflateWire implements Wire {
+    static final int NATIVE_BYTES = 300 * 1024;
     private static final int CHUNK = 16 * 1024;
     /** Deflate's worst case adds five bytes a block, and a flush five more. */
     private static final int COMPRESSED = CHUNK + 256;
@@ -20,14 +22,18 @@ final class DeflateWire implements Wire {
     private final Wire below;
     private final Inflater inflater = new Inflater(true);
     private final Deflater deflater;
+    private final Buffers buffers;
+    /** What zlib has not used up yet, and what is to be sent; null while there is nothing. */
     private ByteBuffer in;
+
     private ByteBuffer out;
-    /** The last read filled its buffer, so zlib may have more. */
+    /** The last read did not come to an end, so zlib may have more. */
     private boolean more;
 
     /** @param early what came already; belongs to the compressed stream */
-    DeflateWire(Wire below, int level, byte[] early) {
+    DeflateWire(Wire below, int level, Buffers buffers, byte[] early) {
         this.below = below;
+        this.buffers = buffers;
         deflater = new Deflater(level, true);
         if (early.length > 0) {
             inflater.setInput(early);
@@ -40,7 +46,8 @@ final class DeflateWire implements Wire {
         int before = to.position();
         boolean ended = false;
         boolean dry = false;
-        while (to.hasRemaining() && !ended && !dry) {
+        int taken = 0;
+        while (to.hasRemaining() && !ended && !dry && taken < FRUITLESS_BYTES) {
             int count = inflate(to);
             if (count == 0 && inflater.finished()) {
                 // The client ended its stream: no bytes after that mean anything.
@@ -49,11 +56,20 @@ final class DeflateWire implements Wire {
                 int got = fill();
                 ended = got < 0;
                 dry = got == 0;
+                taken += got;
             }
         }
-        more = !to.hasRemaining();
+        more = !ended && !dry;
+        letGo();
         int read = to.position() - before;
         return read == 0 && ended ? -1 : read;
+    }
+
+    private void letGo() {
+        if (in != null && inflater.needsInput()) {
+            buffers.giveFromLayer(in);
+            in = null;
+        }
     }
 
     private int inflate(ByteBuffer to) throws IOException {
@@ -71,7 +87,7 @@ final class DeflateWire implements Wire {
     /** Only when zlib has used up all that it was given. */
     private int fill() throws IOException {
         if (in == null) {
-            in = ByteBuffer.allocate(CHUNK);
+            in = buffers.takeForLayer(CHUNK);
         }
         int got = below.read(in.clear());
         if (got > 0) {
@@ -83,7 +99,7 @@ final class DeflateWire implements Wire {
     @Override
     public int write(ByteBuffer from) throws IOException {
         int moved = drain();
-        while (!hasOwnOutput() && from.hasRemaining()) {
+        while (out == null && from.hasRemaining()) {
             compress(from);
             moved += 1 + drain();
         }
@@ -91,13 +107,10 @@ final class DeflateWire implements Wire {
     }
 
     private void compress(ByteBuffer from) throws IOException {
-        if (out == null) {
-            out = ByteBuffer.allocate(COMPRESSED).limit(0);
-        }
+        out = buffers.takeForLayer(COMPRESSED);
         int end = from.limit();
         from.limit(Math.min(end, from.position() + CHUNK));
         deflater.setInput(from);
-        out.clear();
         deflater.deflate(out, Deflater.SYNC_FLUSH);
         boolean fitted = out.hasRemaining() && !from.hasRemaining();
         from.limit(end);
@@ -108,11 +121,12 @@ final class DeflateWire implements Wire {
     }
 
     private int drain() throws IOException {
-        return hasOwnOutput() || below.hasOutput() ? below.write(hasOwnOutput() ? out : Wire.NOTHING) : 0;
-    }
-
-    private boolean hasOwnOutput() {
-        return out != null && out.hasRemaining();
+        int moved = out != null || below.hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
+        if (out != null && !out.hasRemaining()) {
+            buffers.giveFromLayer(out);
+            out = null;
+        }
+        return moved;
     }
 
     @Override
@@ -122,7 +136,7 @@ final class DeflateWire implements Wire {
 
     @Override
     public boolean hasOutput() {
-        return hasOwnOutput() || below.hasOutput();
+        return out != null || below.hasOutput();
     }
 
     @Override
@@ -131,20 +145,11 @@ final class DeflateWire implements Wire {
     }
 
     @Override
-    public void rest() {
-        if (inflater.needsInput()) {
-            in = null;
-        }
-        if (!hasOwnOutput()) {
-            out = null;
-        }
-        below.rest();
-    }
-
-    @Override
     public void close() {
         inflater.end();
         deflater.end();
+        buffers.release(NATIVE_BYTES);
+        buffers.giveFromLayer(in, out);
         below.close();
     }
 }

@@ -4,14 +4,12 @@ import io.weir.config.value.BrokerId;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.security.SecureRandom;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -22,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import org.agrona.BufferUtil;
+import jdk.net.ExtendedSocketOptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,7 +43,6 @@ public final class GatewayLoop implements AutoCloseable {
     /** The selector counts milliseconds; below one, sockets are looked at so often while a deadline is awaited. */
     private static final long NAP_NS = 100_000L;
 
-    private static final int POOLED_BUFFERS = 256;
     private static final int BACKLOG = 1024;
 
     private final GatewaySettings settings;
@@ -57,7 +54,7 @@ public final class GatewayLoop implements AutoCloseable {
     private final ServerSocketChannel server;
     private final SelectionKey acceptKey;
     private final Consumer<SelectionKey> onReady = this::onReady;
-    private final ArrayDeque<ByteBuffer> buffers = new ArrayDeque<>();
+    private final Buffers buffers;
     private final List<Connection> connections = new ArrayList<>();
     private final List<Connection> closing = new ArrayList<>();
     private final List<Connection> dirtyConsumers = new ArrayList<>();
@@ -80,9 +77,6 @@ public final class GatewayLoop implements AutoCloseable {
 
     private long houseKeptNs;
     private long complainedNs;
-    /** Of all connections' buffers, with those that wait here for the next one. */
-    private long bufferBytes;
-
     private volatile boolean running = true;
 
     /** As the other, for a broker on its own that serves everybody. */
@@ -103,6 +97,7 @@ public final class GatewayLoop implements AutoCloseable {
         this.brokers = brokers;
         this.self = brokers.self().orElse(null);
         this.clock = clock;
+        buffers = new Buffers(settings, what -> complain(what, null));
         selector = Selector.open();
         server = ServerSocketChannel.open();
         try {
@@ -182,7 +177,7 @@ public final class GatewayLoop implements AutoCloseable {
                 await(more ? 0 : deadlineNs() - clock.getAsLong());
                 stamp();
                 more = turn();
-            } catch (IOException | RuntimeException e) {
+            } catch (IOException | RuntimeException | Error e) {
                 // Whatever it was, the clients of all topics hang on this thread.
                 complain("a turn failed", e);
                 more = false;
@@ -231,7 +226,7 @@ public final class GatewayLoop implements AutoCloseable {
         for (Duty duty : duties) {
             try {
                 duty.doWork(nowNs);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 complain("a duty failed", e);
             }
         }
@@ -271,7 +266,7 @@ public final class GatewayLoop implements AutoCloseable {
             if ((ready & SelectionKey.OP_READ) != 0) {
                 connection.read(nowNs);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             complain("a connection failed and is closed", e);
             closeLater(connection);
         }
@@ -299,6 +294,7 @@ public final class GatewayLoop implements AutoCloseable {
         try {
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            keepAlive(channel);
             SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
             Connection connection = new Connection(this, channel, key, nowNs);
             connection.index = connections.size();
@@ -307,6 +303,16 @@ public final class GatewayLoop implements AutoCloseable {
         } catch (IOException e) {
             // The client is gone already.
             channel.close();
+        }
+    }
+
+    /** A client may do without heartbeats, and vanish: then the kernel notices, after about two minutes where it can be told so. */
+    private static void keepAlive(SocketChannel channel) throws IOException {
+        channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+        if (channel.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 60);
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, 15);
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, 4);
         }
     }
 
@@ -319,7 +325,7 @@ public final class GatewayLoop implements AutoCloseable {
             connection.resuming = false;
             try {
                 connection.resume(nowNs);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 complain("a connection failed and is closed", e);
                 closeLater(connection);
             }
@@ -332,7 +338,7 @@ public final class GatewayLoop implements AutoCloseable {
         while (connection != null) {
             try {
                 connection.workDone(nowNs);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 complain("a connection failed and is closed", e);
                 closeLater(connection);
             }
@@ -349,7 +355,7 @@ public final class GatewayLoop implements AutoCloseable {
             Connection connection = connections.get(i);
             try {
                 connection.keepHouse(nowNs);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 complain("a connection failed and is closed", e);
                 closeLater(connection);
             }
@@ -362,7 +368,7 @@ public final class GatewayLoop implements AutoCloseable {
             connection.dirty = false;
             try {
                 connection.send(nowNs);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 complain("a connection failed and is closed", e);
                 closeLater(connection);
             }
@@ -382,7 +388,7 @@ public final class GatewayLoop implements AutoCloseable {
                 connection.index = -1;
                 try {
                     connection.close(nowNs);
-                } catch (RuntimeException e) {
+                } catch (RuntimeException | Error e) {
                     complain("closing a connection failed", e);
                 }
             }
@@ -405,7 +411,7 @@ public final class GatewayLoop implements AutoCloseable {
     }
 
     /** At most one line a second, whatever goes wrong how often. */
-    private void complain(String what, Exception e) {
+    private void complain(String what, Throwable e) {
         if (nowNs - complainedNs >= COMPLAINT_NS) {
             complainedNs = nowNs;
             LOG.warn("gateway: {}", what, e);
@@ -493,53 +499,12 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** Null if the clients' buffers together take all that they may. */
-    ByteBuffer takeBuffer() {
-        ByteBuffer pooled = buffers.pollFirst();
-        return pooled != null ? pooled : allocate(settings.bufferBytes(), settings.maxBufferBytes());
+    Buffers buffers() {
+        return buffers;
     }
 
-    /** One that is larger than usual, or null; the last quarter is for those who need a small one. */
-    ByteBuffer takeLargeBuffer(int bytes) {
-        return allocate(bytes, settings.maxBufferBytes() / 4 * 3);
-    }
-
-    /** Whether there are larger buffers for those too who could do with what they have. */
-    boolean hasPlenty() {
-        return bufferBytes < settings.maxBufferBytes() / 2;
-    }
-
-    /** The bound comes first: an allocation that fails stands the thread still for half a second. */
-    private ByteBuffer allocate(int bytes, long most) {
-        if (bufferBytes + bytes <= most) {
-            try {
-                ByteBuffer buffer = ByteBuffer.allocateDirect(bytes);
-                bufferBytes += bytes;
-                return buffer;
-            } catch (OutOfMemoryError e) {
-                complain("the process has less direct memory than the settings say (-XX:MaxDirectMemorySize)", null);
-                return null;
-            }
-        }
-        complain(
-                "clients' buffers take all of their " + settings.maxBufferBytes() + " bytes: who needs one is closed",
-                null);
-        return null;
-    }
-
-    /** Memory goes back at once: the garbage collector does not know how much of it hangs on a small object. */
-    void giveBuffer(ByteBuffer buffer) {
-        if (buffer.capacity() == settings.bufferBytes() && buffers.size() < POOLED_BUFFERS) {
-            buffer.clear();
-            buffers.addFirst(buffer);
-        } else {
-            bufferBytes -= buffer.capacity();
-            BufferUtil.free(buffer);
-        }
-    }
-
-    /** Of all buffers that there are. On the loop's thread only, as {@link #clients}. */
+    /** Of all clients' buffers. On the loop's thread only, as {@link #clients}. */
     public long bufferBytes() {
-        return bufferBytes;
+        return buffers.bytes();
     }
 }

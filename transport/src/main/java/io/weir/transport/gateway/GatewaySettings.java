@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
  *
  * @param maxConnections further ones are closed at once
  * @param maxMessageBytes of one message's body
- * @param maxBodyBytes of a whole batch, or of an IDENTIFY
+ * @param maxBodyBytes of a whole batch
  * @param maxReady the most messages a consumer may leave unacknowledged
  * @param bufferBytes of a connection's buffer each way; it grows for one larger message and shrinks again
  * @param maxBufferBytes of all connections' buffers together. From the half on busy connections do not grow theirs, from three quarters
@@ -63,7 +63,7 @@ public record GatewaySettings(
     /** nsqd's own defaults where it has them. */
     public static GatewaySettings defaults() {
         return new GatewaySettings(
-                10_000,
+                12_000,
                 1 << 20,
                 5 << 20,
                 2_500,

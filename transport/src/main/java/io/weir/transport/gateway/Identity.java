@@ -60,6 +60,9 @@ record Identity(
                 false);
     }
 
+    /** What brainlag's nsq-client calls itself: it takes every error of a publication but two for success. */
+    private static final String DEAF = "JavaNSQClient";
+
     private static final JsonFactory JSON = new JsonFactory();
     private static final long LEAST_NS = TimeUnit.SECONDS.toNanos(1);
     /** What a client calls itself is kept up to here. */
@@ -137,6 +140,14 @@ record Identity(
                 default -> json.skipChildren();
             }
         }
+    }
+
+    /**
+     * Whether it understands that a publication failed when it is told so as nsqd would. Who does not is told that the message is bad, which
+     * it hands to its application: better a failure under the wrong name than a message lost without a word.
+     */
+    boolean hearsFailures() {
+        return !userAgent.equals(DEAF);
     }
 
     static Identity parse(byte[] body, GatewaySettings settings, ClientTerms terms) throws Refused {

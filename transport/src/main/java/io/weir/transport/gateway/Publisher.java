@@ -57,7 +57,12 @@ public interface Publisher {
     /** It cannot be done. Of a batch that waited too long, the first messages may have been published. */
     void failed(long ticket, String reason);
 
-    /** It cannot be done now: more wait for the topic's limit than may, or it waited for longer than may be. */
+    /** The way to its home broke before the outcome came: it may have been published. */
+    default void mayHavePassed(long ticket, String reason) {
+        failed(ticket, reason);
+    }
+
+    /** It cannot be done now, and nothing of it was published: more wait for the topic's limit than may, or it waited for longer than may be. */
     default void heldUpTooLong(long ticket, String reason) {
         failed(ticket, reason);
     }

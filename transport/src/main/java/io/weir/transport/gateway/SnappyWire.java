@@ -31,24 +31,31 @@ final class SnappyWire implements Wire {
 
     private final Wire below;
     private final SnappyBlocks blocks;
-    /** What came and is not decoded yet lies from 0 to its position. */
+    private final Buffers buffers;
+    /** What came and is not decoded yet lies from {@link #start} to its position; null while there is nothing. */
     private ByteBuffer in;
 
+    private int start;
     private int skip;
     private boolean identified;
-    /** Decoded, and not read yet: from its position to its limit. */
-    private ByteBuffer plain = NOTHING;
+    /** Decoded, and not read yet: from its position to its limit; null while there is nothing. */
+    private ByteBuffer plain;
 
+    /** To be sent: from its position to its limit; null while there is nothing. */
     private ByteBuffer out;
+
     private boolean greeted;
     private boolean more;
 
     /** @param early what came already; belongs to the compressed stream */
-    SnappyWire(Wire below, SnappyBlocks blocks, byte[] early) {
+    SnappyWire(Wire below, SnappyBlocks blocks, Buffers buffers, byte[] early) throws IOException {
         this.below = below;
         this.blocks = blocks;
-        in = ByteBuffer.allocate(Math.max(FIRST_BYTES, early.length)).put(early);
-        more = early.length > 0;
+        this.buffers = buffers;
+        if (early.length > 0) {
+            in = buffers.takeForLayer(early.length).put(early);
+            more = true;
+        }
     }
 
     @Override
@@ -56,47 +63,64 @@ final class SnappyWire implements Wire {
         int before = to.position();
         boolean ended = false;
         boolean dry = false;
-        while (to.hasRemaining() && !ended && !dry) {
-            if (plain.hasRemaining()) {
-                int count = Math.min(plain.remaining(), to.remaining());
-                to.put(plain.array(), plain.position(), count);
-                plain.position(plain.position() + count);
+        int taken = 0;
+        while (to.hasRemaining() && !ended && !dry && taken < FRUITLESS_BYTES) {
+            if (plain != null) {
+                handOut(to);
             } else {
                 int missing = next();
                 if (missing > 0) {
                     int got = fill(missing);
                     ended = got < 0;
                     dry = got == 0;
+                    taken += got;
                 }
             }
         }
-        more = !to.hasRemaining();
+        more = !ended && !dry;
+        letGo();
         int read = to.position() - before;
         return read == 0 && ended ? -1 : read;
     }
 
+    private void handOut(ByteBuffer to) {
+        int count = Math.min(plain.remaining(), to.remaining());
+        to.put(plain.array(), plain.position(), count);
+        plain.position(plain.position() + count);
+        if (!plain.hasRemaining()) {
+            buffers.giveFromLayer(plain);
+            plain = null;
+        }
+    }
+
+    private void letGo() {
+        if (in != null && start == in.position()) {
+            buffers.giveFromLayer(in);
+            in = null;
+            start = 0;
+        }
+    }
+
     /** Deals with the next chunk; answers how many bytes it misses for that, 0 for none. */
     private int next() throws IOException {
-        int there = in == null ? 0 : in.position();
+        int there = in == null ? 0 : in.position() - start;
         if (skip > 0) {
             int skipped = Math.min(skip, there);
             skip -= skipped;
-            if (skipped > 0) {
-                drop(skipped);
-            }
+            start += skipped;
             return skip > 0 ? Math.min(skip, FIRST_BYTES) : 0;
         }
         if (there < HEADER) {
             return HEADER - there;
         }
-        int head = in.getInt(0);
+        int head = in.getInt(start);
         int type = head >>> 24;
         int length = (head & 0xff) << 16 | head & 0xff00 | head >>> 16 & 0xff;
         if (!identified && type != STREAM) {
             throw new IOException("snappy stream without its identifier");
         }
         if (type >= FIRST_SKIPPED && type != STREAM) {
-            drop(HEADER);
+            start += HEADER;
             skip = length;
             return 0;
         }
@@ -106,8 +130,8 @@ final class SnappyWire implements Wire {
         if (there < HEADER + length) {
             return HEADER + length - there;
         }
-        chunk(type, length);
-        drop(HEADER + length);
+        chunk(type, start + HEADER, length);
+        start += HEADER + length;
         return 0;
     }
 
@@ -124,42 +148,43 @@ final class SnappyWire implements Wire {
         };
     }
 
-    private void chunk(int type, int length) throws IOException {
+    private void chunk(int type, int from, int length) throws IOException {
         byte[] bytes = in.array();
         if (type == STREAM) {
             identified = true;
-            if (!Arrays.equals(bytes, HEADER, HEADER + length, IDENTIFIER, 0, IDENTIFIER.length)) {
+            if (!Arrays.equals(bytes, from, from + length, IDENTIFIER, 0, IDENTIFIER.length)) {
                 throw new IOException("not snappy's identifier");
             }
             return;
         }
-        int at = HEADER + CHECKSUM;
+        int at = from + CHECKSUM;
         int size = length - CHECKSUM;
         int plainBytes = type == COMPRESSED ? SnappyBlocks.plainLength(bytes, at, size) : size;
-        if (plain.capacity() < plainBytes) {
-            plain = ByteBuffer.allocate(plainBytes);
-        }
+        plain = buffers.takeForLayer(plainBytes);
         if (type == COMPRESSED) {
             blocks.decompress(bytes, at, size, plain.array(), plainBytes);
         } else {
             System.arraycopy(bytes, at, plain.array(), 0, size);
         }
-        plain.clear().limit(plainBytes);
-        if (Integer.reverseBytes(in.getInt(HEADER)) != blocks.checksum(plain.array(), 0, plainBytes)) {
+        plain.limit(plainBytes);
+        if (Integer.reverseBytes(in.getInt(from)) != blocks.checksum(plain.array(), 0, plainBytes)) {
             throw new IOException("snappy chunk has a wrong checksum");
         }
     }
 
-    private void drop(int bytes) {
-        in.flip().position(bytes);
-        in.compact();
-    }
-
+    /** Room grows with what comes, twice as much at a time: a length that was only claimed costs nothing. */
     private int fill(int missing) throws IOException {
         if (in == null) {
-            in = ByteBuffer.allocate(Math.max(FIRST_BYTES, missing));
-        } else if (in.remaining() < missing) {
-            in = ByteBuffer.allocate(in.position() + missing).put(in.flip());
+            in = buffers.takeForLayer(FIRST_BYTES);
+        } else if (in.remaining() < missing && start > 0) {
+            in.flip().position(start);
+            in.compact();
+            start = 0;
+        }
+        if (!in.hasRemaining()) {
+            ByteBuffer larger = buffers.takeForLayer(2 * in.capacity()).put(in.flip());
+            buffers.giveFromLayer(in);
+            in = larger;
         }
         return below.read(in);
     }
@@ -167,18 +192,15 @@ final class SnappyWire implements Wire {
     @Override
     public int write(ByteBuffer from) throws IOException {
         int moved = drain();
-        while (!hasOwnOutput() && from.hasRemaining()) {
+        while (out == null && from.hasRemaining()) {
             compress(from);
             moved += 1 + drain();
         }
         return moved;
     }
 
-    private void compress(ByteBuffer from) {
-        if (out == null) {
-            out = ByteBuffer.allocate(OUT_BYTES);
-        }
-        out.clear();
+    private void compress(ByteBuffer from) throws IOException {
+        out = buffers.takeForLayer(OUT_BYTES);
         if (!greeted) {
             greeted = true;
             header(STREAM, IDENTIFIER.length);
@@ -205,11 +227,12 @@ final class SnappyWire implements Wire {
     }
 
     private int drain() throws IOException {
-        return hasOwnOutput() || below.hasOutput() ? below.write(hasOwnOutput() ? out : NOTHING) : 0;
-    }
-
-    private boolean hasOwnOutput() {
-        return out != null && out.hasRemaining();
+        int moved = out != null || below.hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
+        if (out != null && !out.hasRemaining()) {
+            buffers.giveFromLayer(out);
+            out = null;
+        }
+        return moved;
     }
 
     @Override
@@ -219,7 +242,7 @@ final class SnappyWire implements Wire {
 
     @Override
     public boolean hasOutput() {
-        return hasOwnOutput() || below.hasOutput();
+        return out != null || below.hasOutput();
     }
 
     @Override
@@ -228,21 +251,8 @@ final class SnappyWire implements Wire {
     }
 
     @Override
-    public void rest() {
-        if (in != null && in.position() == 0) {
-            in = null;
-        }
-        if (!plain.hasRemaining()) {
-            plain = NOTHING;
-        }
-        if (!hasOwnOutput()) {
-            out = null;
-        }
-        below.rest();
-    }
-
-    @Override
     public void close() {
+        buffers.giveFromLayer(in, plain, out);
         below.close();
     }
 }

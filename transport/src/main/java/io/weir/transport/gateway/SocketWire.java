@@ -38,11 +38,6 @@ final class SocketWire implements Wire {
     }
 
     @Override
-    public void rest() {
-        // It holds nothing.
-    }
-
-    @Override
     public void close() {
         // The connection closes its socket.
     }

@@ -13,11 +13,19 @@ import javax.net.ssl.SSLException;
  * done by another thread, and until that is through nothing moves here.
  */
 final class TlsWire implements Wire {
+    /** Records that a read decrypts though nothing comes of them. */
+    private static final int FRUITLESS_RECORDS = 64;
+
+    private static final String WITHOUT_RENEGOTIATION = "TLSv1.3";
+
     private final Wire below;
     private final SSLEngine engine;
+    private final Buffers buffers;
     private final Consumer<Runnable> elsewhere;
-    /** What came and is not decrypted yet: from 0 to its position. Null while it is empty and quiet, as the others. */
+    /** What came and is not decrypted yet: from {@link #start} to its position. Null while there is nothing, as the others. */
     private ByteBuffer in;
+
+    private int start;
     /** Decrypted and not read yet: from its position to its limit. */
     private ByteBuffer plain;
     /** Encrypted and not sent yet: from its position to its limit. */
@@ -31,12 +39,16 @@ final class TlsWire implements Wire {
      * @param early what came already; belongs to the handshake, so that nothing that was said in the open counts as said in private
      * @param elsewhere takes work that another thread is to do; when it is done, {@link #workDone} is called on this one
      */
-    TlsWire(Wire below, SSLEngine engine, byte[] early, Consumer<Runnable> elsewhere) {
+    TlsWire(Wire below, SSLEngine engine, Buffers buffers, byte[] early, Consumer<Runnable> elsewhere)
+            throws IOException {
         this.below = below;
         this.engine = engine;
+        this.buffers = buffers;
         this.elsewhere = elsewhere;
-        in = ByteBuffer.allocate(Math.max(packetBytes(), early.length)).put(early);
-        more = early.length > 0;
+        if (early.length > 0) {
+            in = buffers.takeForLayer(Math.max(packetBytes(), early.length)).put(early);
+            more = true;
+        }
     }
 
     private int packetBytes() {
@@ -47,9 +59,14 @@ final class TlsWire implements Wire {
         return established;
     }
 
-    /** Another thread has the engine. */
+    /** Nothing moves: another thread has the engine. */
     boolean busy() {
         return busy;
+    }
+
+    /** Nothing can be read before what waits to be sent is gone: the engine has something to say first. */
+    boolean speaksFirst() {
+        return out != null && engine.getHandshakeStatus() == HandshakeStatus.NEED_WRAP;
     }
 
     void workDone() {
@@ -70,12 +87,15 @@ final class TlsWire implements Wire {
         int before = to.position();
         boolean ended = false;
         boolean stuck = busy;
-        while (!stuck && !ended) {
-            if (plain != null && plain.hasRemaining()) {
+        int records = 0;
+        while (!stuck && !ended && records < FRUITLESS_RECORDS) {
+            if (plain != null) {
                 stuck = !handOut(to);
+                records = 0;
             } else {
                 switch (engine.getHandshakeStatus()) {
                     case NEED_TASK -> {
+                        refuseRenegotiation();
                         work();
                         stuck = true;
                     }
@@ -84,20 +104,41 @@ final class TlsWire implements Wire {
                         int got = unwrap();
                         ended = got < 0;
                         stuck = got == 0;
+                        records++;
                     }
                 }
             }
         }
-        more = !to.hasRemaining();
+        more = !to.hasRemaining() || !stuck && !ended || speaksFirst();
+        letGo();
         int read = to.position() - before;
         return read == 0 && ended ? -1 : read;
+    }
+
+    /** A client that has shown who it is has no reason for it, and each costs as much as a handshake. 1.3 does not know it. */
+    private void refuseRenegotiation() throws IOException {
+        if (established && !version().equals(WITHOUT_RENEGOTIATION)) {
+            throw new IOException("TLS renegotiation is not offered");
+        }
     }
 
     private boolean handOut(ByteBuffer to) {
         int count = Math.min(plain.remaining(), to.remaining());
         to.put(plain.array(), plain.position(), count);
         plain.position(plain.position() + count);
+        if (!plain.hasRemaining()) {
+            buffers.giveFromLayer(plain);
+            plain = null;
+        }
         return count > 0;
+    }
+
+    private void letGo() {
+        if (in != null && start == in.position()) {
+            buffers.giveFromLayer(in);
+            in = null;
+            start = 0;
+        }
     }
 
     private void work() {
@@ -111,43 +152,50 @@ final class TlsWire implements Wire {
     /** One record: 1 if something came of it, 0 if bytes are missing, -1 at the end. */
     private int unwrap() throws IOException {
         if (in == null) {
-            in = ByteBuffer.allocate(packetBytes());
+            in = buffers.takeForLayer(packetBytes());
         }
-        if (plain == null) {
-            plain = ByteBuffer.allocate(engine.getSession().getApplicationBufferSize());
-        }
-        in.flip();
-        plain.clear();
+        ByteBuffer decrypted = buffers.takeForLayer(engine.getSession().getApplicationBufferSize());
+        int end = in.position();
+        in.flip().position(start);
         SSLEngineResult result;
         try {
-            result = engine.unwrap(in, plain);
+            result = engine.unwrap(in, decrypted);
         } catch (SSLException e) {
             // The engine has an alert for the client, which says what was wrong.
             wrap(NOTHING);
             throw e;
+        } finally {
+            start = in.position();
+            in.clear().position(end);
+            if (decrypted.position() > 0) {
+                plain = decrypted.flip();
+            } else {
+                buffers.giveFromLayer(decrypted);
+            }
         }
-        in.compact();
-        plain.flip();
         noteHandshake(result);
         return switch (result.getStatus()) {
-            case OK -> 1;
+            // With an overflow the session has been agreed on in between, with larger records: the next one has room
+            // for them.
+            case OK, BUFFER_OVERFLOW -> 1;
             case CLOSED -> -1;
             case BUFFER_UNDERFLOW -> fill();
-            case BUFFER_OVERFLOW -> {
-                // The session has been agreed on in between, with larger records.
-                plain = ByteBuffer.allocate(engine.getSession().getApplicationBufferSize())
-                        .limit(0);
-                yield 1;
-            }
         };
     }
 
     private int fill() throws IOException {
+        if (start > 0) {
+            in.flip().position(start);
+            in.compact();
+            start = 0;
+        }
         if (!in.hasRemaining()) {
             if (in.capacity() >= packetBytes()) {
                 throw new IOException("TLS record of more than " + in.capacity() + " bytes");
             }
-            in = ByteBuffer.allocate(packetBytes()).put(in.flip());
+            ByteBuffer larger = buffers.takeForLayer(packetBytes()).put(in.flip());
+            buffers.giveFromLayer(in);
+            in = larger;
         }
         return below.read(in);
     }
@@ -159,13 +207,10 @@ final class TlsWire implements Wire {
     /** Encrypts one record, if the one before is gone. */
     private boolean wrap(ByteBuffer from) throws IOException {
         drain();
-        if (hasOwnOutput()) {
+        if (out != null) {
             return false;
         }
-        if (out == null || out.capacity() < packetBytes()) {
-            out = ByteBuffer.allocate(packetBytes());
-        }
-        out.clear();
+        out = buffers.takeForLayer(packetBytes());
         SSLEngineResult result = engine.wrap(from, out);
         out.flip();
         noteHandshake(result);
@@ -186,21 +231,22 @@ final class TlsWire implements Wire {
     }
 
     private int drain() throws IOException {
-        return hasOwnOutput() || below.hasOutput() ? below.write(hasOwnOutput() ? out : NOTHING) : 0;
-    }
-
-    private boolean hasOwnOutput() {
-        return out != null && out.hasRemaining();
+        int moved = out != null || below.hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
+        if (out != null && !out.hasRemaining()) {
+            buffers.giveFromLayer(out);
+            out = null;
+        }
+        return moved;
     }
 
     @Override
     public boolean hasInput() {
-        return !busy && (more || plain != null && plain.hasRemaining() || below.hasInput());
+        return !busy && !speaksFirst() && (more || plain != null || below.hasInput());
     }
 
     @Override
     public boolean hasOutput() {
-        return hasOwnOutput() || below.hasOutput();
+        return out != null || below.hasOutput();
     }
 
     @Override
@@ -213,17 +259,8 @@ final class TlsWire implements Wire {
     }
 
     @Override
-    public void rest() {
-        if (established) {
-            in = in != null && in.position() == 0 ? null : in;
-            plain = plain != null && !plain.hasRemaining() ? null : plain;
-            out = hasOwnOutput() ? out : null;
-        }
-        below.rest();
-    }
-
-    @Override
     public void close() {
+        buffers.giveFromLayer(in, plain, out);
         below.close();
     }
 }

@@ -8,6 +8,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.PushbackInputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -107,9 +108,27 @@ final class Client implements AutoCloseable {
         return answer();
     }
 
-    Client tls(SSLContext context) throws IOException {
+    /** A frame as it is, or deflated: the answer to who asked for deflate, be it granted or not. */
+    Frame frameOfEither() throws IOException {
+        PushbackInputStream raw = new PushbackInputStream(in);
+        int first = raw.read();
+        raw.unread(first);
+        // A frame's size begins with a zero, a deflated block that holds something does not.
+        in = first == 0 ? raw : new InflaterInputStream(raw, new Inflater(true), 1);
+        return frame();
+    }
+
+    /** Another handshake on the connection that is encrypted already. */
+    void renegotiate() throws IOException {
+        ((SSLSocket) socket).startHandshake();
+    }
+
+    Client tls(SSLContext context, String... versions) throws IOException {
         SSLSocket secured = (SSLSocket)
                 context.getSocketFactory().createSocket(socket, address.getHostString(), address.getPort(), true);
+        if (versions.length > 0) {
+            secured.setEnabledProtocols(versions);
+        }
         secured.startHandshake();
         socket = secured;
         in = secured.getInputStream();

@@ -109,15 +109,41 @@ class CommandDecoderTest {
     void shouldRefuseNamesByTheRule() {
         assertRefused("PUB " + "x".repeat(65) + "\n", "E_BAD_TOPIC");
         assertRefused("PUB #ephemeral\n", "E_BAD_TOPIC");
-        assertRefused("PUB a b\n", "E_INVALID");
         assertRefused("PUB \n", "E_BAD_TOPIC");
         assertRefused("SUB orders\n", "E_INVALID");
         assertRefused("SUB orders \u00e4\n", "E_BAD_CHANNEL");
         assertRefused("pub orders\n", "E_INVALID");
         assertRefused("\n", "E_INVALID");
         assertRefused("RDY -1\n", "E_INVALID");
-        assertRefused("RDY 1 2 3 4\n", "E_INVALID");
+        assertRefused("REQ 0123456789abcdef\n", "E_INVALID");
         assertRefused("REQ 0123456789abcdef 9999999999999999999\n", "E_INVALID");
+    }
+
+    /** As nsqd does: some old clients send them. */
+    @Test
+    void shouldIgnoreParametersThatNoCommandHas() {
+        for (String line : new String[] {
+            "SUB orders audit short long more\n",
+            "RDY 1 2 3 4\n",
+            "FIN 0123456789abcdef again\n",
+            "REQ 0123456789abcdef 5 6\n"
+        }) {
+            ByteBuffer in = bytes(line);
+            assertThat(decoder.decode(in, 0, in.limit())).as(line).isEqualTo(line.length());
+        }
+        ByteBuffer batch = ByteBuffer.allocate(40)
+                .put("MPUB orders 2\n".getBytes(StandardCharsets.US_ASCII))
+                .putInt(14)
+                .putInt(2)
+                .putInt(1)
+                .put((byte) 'a')
+                .putInt(1)
+                .put((byte) 'b');
+        assertThat(decoder.decode(batch, 0, batch.position())).isEqualTo(batch.position());
+        assertThat(decoder.messages()).isEqualTo(2);
+        ByteBuffer one = bytes("NOP\n");
+        assertThat(decoder.decode(one, 0, one.limit())).isEqualTo(4);
+        assertThat(decoder.messages()).as("of the next command").isEqualTo(1);
     }
 
     private void assertRefused(String command, String code) {

@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -383,6 +384,70 @@ class NegotiationTest {
             assertThat(client.ended()).isTrue();
         }
         assertThat(port.published).isEmpty();
+    }
+
+    /** Else strangers could fill the memory that all clients share. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            PUB orders\\n\\0\\20\\0\\0            | E_AUTH_FIRST AUTH required before PUB
+            DPUB orders 5\\n\\0\\20\\0\\0         | E_AUTH_FIRST AUTH required before DPUB
+            MPUB orders\\n\\0\\100\\0\\0\\0\\0\\0\\1 | E_AUTH_FIRST AUTH required before MPUB
+            AUTH\\n\\0\\2\\0\\0                  | E_BAD_BODY AUTH body too big 131072 > 65536
+            IDENTIFY\\n\\0\\2\\0\\0              | E_BAD_BODY IDENTIFY body too big 131072 > 65536
+            """)
+    void shouldNotWaitForTheBodyOfAStranger(String begun, String error) throws Exception {
+        start(new ClientTerms(Optional.empty(), false, true, true, 6, RIGHTS));
+        try (Client client = Client.greeted(loop)) {
+            assertThat(client.send(begun.translateEscapes()).answer()).isEqualTo(error);
+            assertThat(client.ended()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldRefuseToRenegotiate() throws Exception {
+        start(terms(false, Optional.empty(), AccessRights.OPEN));
+        try (Client client = Client.greeted(loop)) {
+            client.identify("{\"feature_negotiation\":true,\"tls_v1\":true}");
+            assertThat(client.tls(broker.trusting(null), "TLSv1.2").answer()).isEqualTo("OK");
+            assertThat(client.send(Client.command("PUB orders", "x")).answer()).isEqualTo("OK");
+            assertThatThrownBy(() -> {
+                        client.renegotiate();
+                        client.send(Client.command("PUB orders", "y")).answer();
+                    })
+                    .isInstanceOf(IOException.class);
+        }
+        assertThat(port.published).hasSize(1);
+    }
+
+    @Test
+    void shouldRefuseDeflateWhenTheMemoryForItIsTaken() throws Exception {
+        start(terms(false, Optional.empty(), AccessRights.OPEN));
+        List<Client> many = new ArrayList<>();
+        try {
+            String answer = "OK";
+            while (answer.equals("OK") && many.size() < 1_000) {
+                Client client = Client.greeted(loop);
+                many.add(client);
+                client.identify("{\"feature_negotiation\":true,\"deflate\":true,\"snappy\":false}");
+                answer = client.frameOfEither().text();
+            }
+            // Of 128 MiB three quarters, 300 KiB each.
+            assertThat(many).hasSizeBetween(300, 330);
+            assertThat(answer).startsWith("E_INVALID no memory left for deflate");
+            try (Client plain = Client.greeted(loop)) {
+                assertThat(plain.send(Client.command("PUB orders", "x")).answer())
+                        .isEqualTo("OK");
+            }
+        } finally {
+            for (Client client : many) {
+                client.close();
+            }
+        }
+        GatewayFuzzTest.await("their memory is back", () -> clients().isEmpty());
+        try (Client client = Client.greeted(loop)) {
+            client.identify("{\"feature_negotiation\":true,\"deflate\":true,\"snappy\":false}");
+            assertThat(client.deflate().answer()).isEqualTo("OK");
+        }
     }
 
     @Test

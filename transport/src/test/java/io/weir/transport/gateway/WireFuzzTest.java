@@ -18,6 +18,7 @@ class WireFuzzTest {
     private static final int ROUNDS = 400;
 
     private final SnappyBlocks blocks = new SnappyBlocks();
+    private final Buffers buffers = new Buffers(GatewaySettings.defaults(), what -> {});
 
     /** The far end as bytes in memory; gives and takes as much at a time as chance says. */
     private static final class Memory implements Wire {
@@ -68,18 +69,22 @@ class WireFuzzTest {
         }
 
         @Override
-        public void rest() {
-            // Holds nothing of its own.
-        }
-
-        @Override
         public void close() {
             // Nothing to let go of.
         }
     }
 
-    private Wire layer(String kind, Wire below, byte[] early) {
-        return kind.equals("snappy") ? new SnappyWire(below, blocks, early) : new DeflateWire(below, 6, early);
+    private Wire layer(String kind, Wire below, byte[] early) throws IOException {
+        if (kind.equals("snappy")) {
+            return new SnappyWire(below, blocks, buffers, early);
+        }
+        assertThat(buffers.reserve(DeflateWire.NATIVE_BYTES)).isTrue();
+        return new DeflateWire(below, 6, buffers, early);
+    }
+
+    /** What a layer holds that is through with everything: nothing but what waits for the next one. */
+    private void assertNothingIsHeld() {
+        assertThat(buffers.bytes()).isLessThan(1 << 20);
     }
 
     private byte[] compressed(String kind, byte[] plain, Random random) throws IOException {
@@ -88,16 +93,13 @@ class WireFuzzTest {
         ByteBuffer from = ByteBuffer.allocateDirect(plain.length).put(plain).flip();
         while (from.hasRemaining() || wire.hasOutput()) {
             wire.write(from);
-            if (random.nextInt(5) == 0) {
-                wire.rest();
-            }
         }
         wire.close();
         return memory.output.toByteArray();
     }
 
     /** What is read, and behind it how it ended. */
-    private String read(String kind, byte[] stream, Random random, int step, int room) {
+    private String read(String kind, byte[] stream, Random random, int step, int room) throws IOException {
         int early = random.nextBoolean() ? 0 : Math.min(stream.length, random.nextInt(50));
         Memory memory = new Memory(Arrays.copyOfRange(stream, early, stream.length), random, step);
         Wire wire = layer(kind, memory, Arrays.copyOf(stream, early));
@@ -116,9 +118,6 @@ class WireFuzzTest {
             } catch (IOException e) {
                 // Bytes of the same read that came before the fault are lost with the connection.
                 outcome = "failed";
-            }
-            if (random.nextInt(5) == 0) {
-                wire.rest();
             }
         }
         wire.close();
@@ -146,6 +145,7 @@ class WireFuzzTest {
             failed += whole.equals("failed") ? 1 : 0;
         }
         assertThat(failed).as("seed " + seed).isGreaterThan(ROUNDS / 4);
+        assertNothingIsHeld();
     }
 
     @Test
@@ -161,7 +161,7 @@ class WireFuzzTest {
         }
         deflater.end();
         assertThat(bomb.size()).isLessThan(128 * 1024);
-        Wire wire = new DeflateWire(new Memory(bomb.toByteArray(), new Random(1), 1 << 20), 6, new byte[0]);
+        Wire wire = layer("deflate", new Memory(bomb.toByteArray(), new Random(1), 1 << 20), new byte[0]);
         ByteBuffer to = ByteBuffer.allocate(16 * 1024);
         long all = 0;
         int count = wire.read(to);
@@ -184,16 +184,17 @@ class WireFuzzTest {
         System.arraycopy(stream, 0, padded, 0, head);
         ByteBuffer.wrap(padded, head, 4).put((byte) 0xfe).put((byte) 0x20).put((byte) 0x4e);
         System.arraycopy(stream, head, padded, head + 4 + 20_000, stream.length - head);
-        Wire wire = new SnappyWire(new Memory(padded, random, 100), blocks, new byte[0]);
+        Wire wire = layer("snappy", new Memory(padded, random, 100), new byte[0]);
         ByteBuffer to = ByteBuffer.allocate(100);
-        while (wire.read(to) >= 0) {
-            wire.rest();
+        int count = wire.read(to);
+        while (count >= 0) {
+            count = wire.read(to);
         }
         assertThat(Arrays.copyOf(to.array(), to.position())).isEqualTo(plain);
     }
 
     @Test
-    void shouldRefuseSnappyThatClaimsMoreThanAChunkMayHold() {
+    void shouldRefuseSnappyThatClaimsMoreThanAChunkMayHold() throws IOException {
         byte[] head = {(byte) 0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
         // A block that says it becomes 2 GiB less one byte.
         byte[] claim = {0, 10, 0, 0, 0, 0, 0, 0, (byte) 0xff, (byte) 0xff, (byte) 0xff, (byte) 0xff, 7, 0};
@@ -203,11 +204,62 @@ class WireFuzzTest {
                 new byte[][] {claim, large, {2, 1, 0, 0, 0}, {(byte) 0xff, 6, 0, 0, 'S', 'N', 'a', 'P', 'p', 'Y'}}) {
             byte[] stream = Arrays.copyOf(head, head.length + rest.length);
             System.arraycopy(rest, 0, stream, head.length, rest.length);
-            Wire wire = new SnappyWire(new Memory(stream, new Random(1), 100), blocks, new byte[0]);
+            Wire wire = layer("snappy", new Memory(stream, new Random(1), 100), new byte[0]);
             assertThatThrownBy(() -> readAll(wire)).isInstanceOf(IOException.class);
         }
-        Wire unnamed = new SnappyWire(new Memory(new byte[] {0, 5, 0, 0}, new Random(1), 100), blocks, new byte[0]);
+        Wire unnamed = layer("snappy", new Memory(new byte[] {0, 5, 0, 0}, new Random(1), 100), new byte[0]);
         assertThatThrownBy(() -> readAll(unnamed)).isInstanceOf(IOException.class);
+    }
+
+    /** Padding, and blocks of nothing: a client may send them for ever, and others must have their turn. */
+    @ParameterizedTest
+    @ValueSource(strings = {"snappy", "deflate"})
+    void shouldGiveOthersTheirTurnWhenNothingComesOfWhatComes(String kind) throws IOException {
+        byte[] nothing = kind.equals("snappy")
+                ? new byte[] {(byte) 0xfe, 0, 0, 0}
+                : new byte[] {0, 0, 0, (byte) 0xff, (byte) 0xff};
+        ByteBuffer stream = ByteBuffer.allocate(2 << 20);
+        if (kind.equals("snappy")) {
+            stream.put(compressed(kind, new byte[1], new Random(1)), 0, 10);
+        }
+        while (stream.remaining() >= nothing.length) {
+            stream.put(nothing);
+        }
+        Memory memory = new Memory(Arrays.copyOf(stream.array(), stream.position()), new Random(1), 1 << 20);
+        Wire wire = layer(kind, memory, new byte[0]);
+        ByteBuffer to = ByteBuffer.allocate(100);
+        int turns = 0;
+        while (memory.input.remaining() > 2 * Wire.FRUITLESS_BYTES) {
+            int before = memory.input.position();
+            assertThat(wire.read(to)).isZero();
+            assertThat(memory.input.position() - before).isLessThan(2 * Wire.FRUITLESS_BYTES);
+            turns++;
+        }
+        assertThat(turns).isGreaterThan(12);
+        wire.close();
+        assertNothingIsHeld();
+    }
+
+    @Test
+    void shouldHoldNoMoreOfASnappyChunkThanHasComeOfIt() throws IOException {
+        byte[] begun = {(byte) 0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y', 1, 0, 0, 1, 1, 2, 3};
+        for (int i = 0; i < 1_000; i++) {
+            // All but what is missing of the chunk comes.
+            Wire wire = layer("snappy", new Memory(begun, new Random(i), 20), new byte[0]);
+            readAll(wire);
+        }
+        assertThat(buffers.bytes()).isLessThan(1_000 * 10_000);
+    }
+
+    @Test
+    void shouldFailWhatNeedsMoreMemoryThanThereIs() throws IOException {
+        while (buffers.reserve(1 << 20)) {
+            assertThat(buffers.bytes()).isLessThan(GatewaySettings.defaults().maxBufferBytes());
+        }
+        assertThatThrownBy(() -> readAll(new SnappyWire(
+                        new Memory(new byte[0], new Random(1), 1), blocks, buffers, new byte[(2 << 20) - 1])))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("no memory");
     }
 
     private static void readAll(Wire wire) throws IOException {
