@@ -158,9 +158,12 @@ final class Call {
         return system.executionContext();
     }
 
-    /** The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. */
+    /**
+     * The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. One that its sender
+     * holds back until it is asked for stays there; Akka ends that connection.
+     */
     void end() {
-        if (!bodyTaken) {
+        if (!bodyTaken && header("Expect").isEmpty()) {
             request.entity().withSizeLimit(COURTESY_BYTES).discardBytes(system);
         }
     }
