@@ -1,5 +1,6 @@
 package io.weir.supervisor.node;
 
+import akka.Done;
 import akka.actor.typed.ActorSystem;
 import akka.http.javadsl.model.HttpRequest;
 import akka.http.javadsl.model.HttpResponse;
@@ -12,9 +13,11 @@ import akka.http.scaladsl.model.IllegalUriException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import scala.concurrent.duration.Duration$;
@@ -159,12 +162,22 @@ final class Call {
     }
 
     /**
-     * The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. One that its sender
-     * holds back until it is asked for stays there; Akka ends that connection.
+     * The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. It comes first, within
+     * bounds: Akka ends the connection after an answer that comes before the request's end, and who is still sending then never reads it.
+     * A body that its sender holds back until it is asked for stays there.
+     *
+     * @return complete when the answer may go
      */
-    void end() {
-        if (!bodyTaken && header("Expect").isEmpty()) {
-            request.entity().withSizeLimit(COURTESY_BYTES).discardBytes(system);
+    CompletionStage<Done> end() {
+        if (bodyTaken || header("Expect").isPresent()) {
+            return CompletableFuture.completedFuture(Done.getInstance());
         }
+        return request.entity()
+                .withSizeLimit(COURTESY_BYTES)
+                .discardBytes(system)
+                .completionStage()
+                .toCompletableFuture()
+                .completeOnTimeout(Done.getInstance(), timeout.toMillis(), TimeUnit.MILLISECONDS)
+                .exceptionally(cutShort -> Done.getInstance());
     }
 }

@@ -165,7 +165,7 @@ final class HttpServer implements AutoCloseable {
                                 ? NsqdRoutes.now(nothingThere(method, segments))
                                 : answer(found.get().route(), allowed),
                         call)
-                .whenComplete((done, failure) -> call.end());
+                .thenCompose(answer -> call.end().thenApply(done -> answer));
     }
 
     private CompletionStage<HttpResponse> answer(Route route, Call call) {

@@ -279,6 +279,21 @@ class NsqdRoutesTest {
         }
     }
 
+    /** Who is still sending when the connection ends never reads what was wrong. */
+    @Test
+    void shouldAnswerAfterTheBodyAndKeepTheConnectionWhenTheBodyIsNotWanted() throws Exception {
+        for (String path : List.of("/no-such-path", "/pub?topic=t-bad")) {
+            try (RawHttp http = new RawHttp(broker)) {
+                for (int i = 0; i < 20; i++) {
+                    http.write("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
+                    http.write("x".repeat(200_000));
+                    assertThat(http.head()).startsWith("HTTP/1.1 4").doesNotContain("Connection: close");
+                    assertThat(http.body()).contains("\"message\"");
+                }
+            }
+        }
+    }
+
     /** A body of unknown length counts as the largest there may be. */
     @Test
     void shouldReadNoMoreBodiesAtATimeThanItHasMemoryFor() throws Exception {
