@@ -6,6 +6,8 @@ import com.github.brainlag.nsq.NSQProducer;
 import com.github.brainlag.nsq.ServerAddress;
 import com.github.brainlag.nsq.exceptions.NSQException;
 import com.github.brainlag.nsq.lookup.NSQLookup;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -14,14 +16,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLException;
 
 /**
  * brainlag's nsq-client. A producer goes round its brokers, message by message. <b>It takes every error that it does not know
- * for success</b>, and an answer that does not come within 15 s for a failure.
+ * for success</b>, so the gateway tells it of failures by one that it knows; and an answer that does not come within 15 s for a failure.
  *
- * <p>Neither of its compressions works, with any broker. Snappy: the Netty that it needs (4.0.39) masks a block's checksum with a shift that
- * keeps the sign, so half of the blocks that it sends have a wrong one, and who checks them must close. Deflate, and snappy on the way in: it
- * puts the decompressor in the place of its frame decoder, and then takes each piece that comes out of it for one frame.
+ * <p>It can encrypt, if the broker's certificate is an RSA one: the Netty that it needs (4.0.39) offers no cipher for others. Neither of its
+ * compressions works, with any broker. Snappy: that Netty masks a block's checksum with a shift that keeps the sign, so half of the blocks
+ * that it sends have a wrong one, and who checks them must close. Deflate, and snappy on the way in: it puts the decompressor in the place of
+ * its frame decoder, and then takes each piece that comes out of it for one frame; two frames in one piece, or one in two, and it is lost.
  */
 final class Brainlag implements RealClient {
     private static final int IN_FLIGHT = 100;
@@ -70,12 +74,10 @@ final class Brainlag implements RealClient {
 
     private static NSQConfig config(Manner manner) {
         NSQConfig config = new NSQConfig();
-        if (manner.wire() != Wire.PLAIN
-                || manner.tls().isPresent()
-                || manner.secret().isPresent()) {
-            throw new UnsupportedOperationException(
-                    "it is used plainly only: it knows no AUTH, and the rest is not tested");
+        if (manner.wire() != Wire.PLAIN || manner.secret().isPresent()) {
+            throw new UnsupportedOperationException("it knows no AUTH, and its compressions do not work");
         }
+        manner.tls().ifPresent(trusted -> config.setSslContext(tls(trusted)));
         if (manner.heartbeatMs() > 0) {
             config.setHeartbeatInterval(manner.heartbeatMs());
         }
@@ -83,6 +85,16 @@ final class Brainlag implements RealClient {
             config.setMsgTimeout(manner.messageTimeoutMs());
         }
         return config;
+    }
+
+    private static SslContext tls(Certificate trusted) {
+        try {
+            return SslContextBuilder.forClient()
+                    .trustManager(trusted.certificate().toFile())
+                    .build();
+        } catch (SSLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Override

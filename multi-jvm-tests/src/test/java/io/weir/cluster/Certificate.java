@@ -30,8 +30,9 @@ public record Certificate(Path certificate, Path key, KeyStore store) {
                         "-genkeypair",
                         "-alias",
                         ALIAS,
+                        // Clients of all ages know it.
                         "-keyalg",
-                        "EC",
+                        "RSA",
                         "-dname",
                         "CN=localhost",
                         "-ext",

@@ -126,6 +126,12 @@ class SecuredClientsIT {
         assertRefused(open(NsqJ::new).sender(Manner.USUAL.withSecret(SECRET), twice()), "E_");
     }
 
+    /** It knows no AUTH, and takes errors that it does not know for success: it is told by one that it knows. */
+    @Test
+    void shouldRefuseBrainlagsClientWhichHasNoSecret() {
+        assertRefused(open(Brainlag::new).sender(Manner.USUAL.with(certificate), broker()), "E_AUTH_FIRST");
+    }
+
     private static void assertRefused(Sender sender, String error) {
         double before = admitted();
         assertThatThrownBy(() -> sender.publish("refused", List.of("nobody reads this")))

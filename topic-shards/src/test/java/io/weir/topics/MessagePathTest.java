@@ -303,7 +303,7 @@ class MessagePathTest {
             client.sendBody("IDENTIFY", "{\"user_agent\":\"JavaNSQClient\"}");
             assertThat(client.answer()).isEqualTo("OK");
             client.sendBatch("strict", "c", "d");
-            assertThat(client.answer()).startsWith("E_BAD_MESSAGE MPUB refused: topic is over its limit");
+            assertThat(client.answer()).startsWith("E_BAD_MESSAGE E_MPUB_FAILED MPUB refused: topic is over its limit");
             client.sendBody("PUB orders", "e");
             assertThat(client.answer()).isEqualTo("OK");
         }

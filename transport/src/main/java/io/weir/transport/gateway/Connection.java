@@ -173,6 +173,9 @@ final class Connection implements Publisher, Subscriber {
         try {
             count = ensureIn() ? wire.read(in) : -1;
         } catch (IOException e) {
+            if (tls != null && !tls.established()) {
+                loop.handshakeFailed(remoteAddress(), e);
+            }
             count = -1;
         }
         if (count < 0) {
@@ -680,8 +683,7 @@ final class Connection implements Publisher, Subscriber {
 
     private String publishError(long ticket, String what, String reason) {
         Verb verb = open.verb(ticket);
-        return (identity.hearsFailures() ? "E_" + verb + "_FAILED " : "E_BAD_MESSAGE ") + verb + " " + what + ": "
-                + reason;
+        return "E_" + verb + "_FAILED " + verb + " " + what + ": " + reason;
     }
 
     private void published() {
@@ -798,7 +800,7 @@ final class Connection implements Publisher, Subscriber {
 
     /** An error after which the connection goes on. */
     private void complain(String error) {
-        put(Frames.ERROR, error.getBytes(StandardCharsets.US_ASCII));
+        put(Frames.ERROR, identity.heard(error).getBytes(StandardCharsets.US_ASCII));
     }
 
     private void put(int type, byte[] payload) {

@@ -418,6 +418,11 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
+    /** Who runs clients and brokers wants to know why they do not come together. */
+    void handshakeFailed(String client, IOException e) {
+        complain("TLS with " + client + " failed: " + e.getMessage(), null);
+    }
+
     /** All clients as they are now. On the loop's thread only: by one of its duties. */
     public List<ClientStats> clients() {
         return connections.stream().map(Connection::stats).toList();

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.config.value.BrokerId;
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -62,6 +63,10 @@ record Identity(
 
     /** What brainlag's nsq-client calls itself: it takes every error of a publication but two for success. */
     private static final String DEAF = "JavaNSQClient";
+
+    /** The first two of a publisher's, the others of a consumer's, after which the connection goes on. */
+    private static final List<String> KNOWN_TO_THE_DEAF =
+            List.of("E_BAD_TOPIC", "E_BAD_MESSAGE", "E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED");
 
     private static final JsonFactory JSON = new JsonFactory();
     private static final long LEAST_NS = TimeUnit.SECONDS.toNanos(1);
@@ -143,11 +148,12 @@ record Identity(
     }
 
     /**
-     * Whether it understands that a publication failed when it is told so as nsqd would. Who does not is told that the message is bad, which
-     * it hands to its application: better a failure under the wrong name than a message lost without a word.
+     * An error as this client hears it. Who takes what it does not know for success is told that its message is bad, which it hands to its
+     * application, and then what the matter is: better a failure under the wrong name than a message lost without a word.
      */
-    boolean hearsFailures() {
-        return !userAgent.equals(DEAF);
+    String heard(String error) {
+        boolean known = !userAgent.equals(DEAF) || KNOWN_TO_THE_DEAF.stream().anyMatch(error::startsWith);
+        return known ? error : "E_BAD_MESSAGE " + error;
     }
 
     static Identity parse(byte[] body, GatewaySettings settings, ClientTerms terms) throws Refused {
