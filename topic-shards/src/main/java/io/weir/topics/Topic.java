@@ -22,6 +22,7 @@ import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.topics.TopicDefinition.ChannelSettings;
 import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.DeliveryChange;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import io.weir.topics.TopicDefinition.LimitVersion;
 import java.time.Duration;
@@ -72,7 +73,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             implements Command {}
 
     /** Changes how messages are treated. */
-    public record ChangeDelivery(Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
+    public record ChangeDelivery(DeliveryChange change, ActorRef<Answer> replyTo) implements Command {}
 
     /** Messages are let in, and kept from the channels. */
     public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
@@ -272,10 +273,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     }
 
     private Effect<Changed, TopicDefinition> onChangeDelivery(TopicDefinition now, ChangeDelivery command) {
-        return ifThere(
-                now,
-                now.delivery().equals(command.delivery) ? now : now.withDelivery(command.delivery),
-                command.replyTo);
+        Delivery wanted = command.change.on(now.delivery());
+        return ifThere(now, now.delivery().equals(wanted) ? now : now.withDelivery(wanted), command.replyTo);
     }
 
     private Effect<Changed, TopicDefinition> onPause(TopicDefinition now, Pause command) {

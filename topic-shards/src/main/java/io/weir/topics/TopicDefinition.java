@@ -2,6 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.ChannelName;
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
@@ -106,6 +107,26 @@ public record TopicDefinition(
         }
     }
 
+    /** What somebody wants of a {@link Delivery}; null is "as it is". */
+    public record DeliveryChange(
+            LimitMode mode,
+            Long maxDelayMs,
+            Integer maxWaiting,
+            Integer maxQueued,
+            Overflow overflow,
+            BucketClock clock) {
+        /** @throws IllegalArgumentException as {@link Delivery} does: each value's rule is its own, so whatever {@code now} is */
+        public Delivery on(Delivery now) {
+            return new Delivery(
+                    mode == null ? now.mode : mode,
+                    maxDelayMs == null ? now.maxDelayMs : maxDelayMs,
+                    maxWaiting == null ? now.maxWaiting : maxWaiting,
+                    maxQueued == null ? now.maxQueued : maxQueued,
+                    overflow == null ? now.overflow : overflow,
+                    clock == null ? now.clock : clock);
+        }
+    }
+
     /** What is laid down about a channel. */
     public record ChannelSettings(boolean paused) {}
 
@@ -117,6 +138,21 @@ public record TopicDefinition(
     /** Whether there is such a topic. */
     public boolean exists() {
         return revision > 0 && !deleted;
+    }
+
+    /**
+     * The most messages that can pass as one publication, with the whole limit at one broker and nobody else publishing: the burst where the
+     * topic polices, and what comes to it within the longest delay where it shapes. A lone message always can.
+     */
+    public double mostAtOnce() {
+        // A double will do: it decides who may wait, not what passes.
+        double withinDelay =
+                switch (delivery.mode()) {
+                    case SHADOW -> Double.POSITIVE_INFINITY;
+                    case POLICE -> 0;
+                    case SHAPE -> (double) limit.rateMicros() * delivery.maxDelayMs() / TimeUnit.SECONDS.toMillis(1);
+                };
+        return Math.max(1, (limit.burstMicros() + withinDelay) / Limit.MICROS);
     }
 
     /** A channel's own limit, if it has one. */

@@ -1,7 +1,6 @@
 package io.weir.topics;
 
 import io.weir.config.value.ChannelName;
-import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.TopicGate;
@@ -50,8 +49,8 @@ final class TopicShard {
     private TopicSettings settings;
     private long revision;
     private Set<String> limitedChannels = Set.of();
-    /** The most that the whole limit lets pass within the longest delay. */
-    private double mostInTime;
+    /** {@link TopicDefinition#mostAtOnce}. */
+    private double mostAtOnce;
 
     private boolean paused;
     private boolean hadChannels;
@@ -101,11 +100,7 @@ final class TopicShard {
             return;
         }
         settings = definition.delivery().settings();
-        TopicDefinition.LimitSettings limit = definition.limit();
-        // A double will do: it decides who may wait, not what passes.
-        mostInTime = (limit.burstMicros()
-                        + (double) limit.rateMicros() * settings.maxDelayNs() / TimeUnit.SECONDS.toNanos(1))
-                / Limit.MICROS;
+        mostAtOnce = definition.mostAtOnce();
         paused = definition.paused();
         limitedChannels = definition.limitedChannels();
         for (Channel channel : new ArrayList<>(channels)) {
@@ -296,14 +291,14 @@ final class TopicShard {
     }
 
     private boolean passesInTime(Publication publication) {
-        return publication.count == 1 || settings.mode() != LimitMode.SHAPE || publication.count <= mostInTime;
+        return publication.count == 1 || settings.mode() != LimitMode.SHAPE || publication.count <= mostAtOnce;
     }
 
     private void refuseAsTooLarge(Publication publication) {
         gate.countRefused(publication.count);
         failAsHeldUp(
                 publication,
-                "the topic's limit lets at most " + (long) mostInTime + " messages pass within its "
+                "the topic's limit lets at most " + (long) mostAtOnce + " messages pass within its "
                         + TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()) + " ms: publish fewer than "
                         + publication.count + " at once");
     }

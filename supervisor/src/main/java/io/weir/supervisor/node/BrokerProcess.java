@@ -305,11 +305,15 @@ public final class BrokerProcess implements AutoCloseable {
         if (current == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", id() + " is not in a cluster just now");
         }
-        return current.topics(
-                supply.store(),
-                topics.rows(),
-                supply.storeThreads(),
-                settings.http().requestTimeout());
+        return current.topics(supply.store(), topics.rows(), supply.storeThreads(), askTimeout());
+    }
+
+    /**
+     * How long whoever answers a request over HTTP waits for the cluster: so that there is time for a second question, and for the answer
+     * that nobody said anything.
+     */
+    Duration askTimeout() {
+        return settings.http().requestTimeout().dividedBy(3);
     }
 
     void learned(TopicDefinition definition) {

@@ -1,7 +1,9 @@
 package io.weir.supervisor.node;
 
+import akka.Done;
 import akka.actor.typed.ActorSystem;
 import akka.http.javadsl.model.HttpRequest;
+import akka.http.javadsl.model.HttpResponse;
 import akka.http.javadsl.model.Query;
 import akka.http.javadsl.model.StatusCodes;
 import akka.http.javadsl.model.headers.TimeoutAccess;
@@ -11,9 +13,11 @@ import akka.http.scaladsl.model.IllegalUriException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import scala.concurrent.duration.Duration$;
@@ -86,14 +90,11 @@ final class Call {
         }
     }
 
-    /** As nsqd reads it: true, 1, false or 0. */
+    /** As nsqd reads it: whatever is given is a yes, but for false and 0. */
     boolean flag(String name, boolean otherwise) {
-        String value = parameter(name).orElse(Boolean.toString(otherwise));
-        return switch (value) {
-            case "true", "1" -> true;
-            case "false", "0" -> false;
-            default -> throw Refusal.badRequest("INVALID_ARG", name + " is true or false, not '" + value + "'");
-        };
+        return parameter(name)
+                .map(value -> !value.equals("false") && !value.equals("0"))
+                .orElse(otherwise);
     }
 
     /**
@@ -143,6 +144,12 @@ final class Call {
                 StatusCodes.CONTENT_TOO_LARGE, code, "the body is too large: at most " + mostBytes + " bytes");
     }
 
+    /** What the client gets if there is no answer in time. */
+    void ifLate(HttpResponse answer) {
+        request.getHeader(TimeoutAccess.class)
+                .ifPresent(access -> access.timeoutAccess().updateHandler(late -> answer));
+    }
+
     /** What waits for its topic's limit waits as long as the topic says, and not as long as other requests do. */
     void mayWait() {
         request.getHeader(TimeoutAccess.class)
@@ -154,10 +161,23 @@ final class Call {
         return system.executionContext();
     }
 
-    /** The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. */
-    void end() {
-        if (!bodyTaken) {
-            request.entity().withSizeLimit(COURTESY_BYTES).discardBytes(system);
+    /**
+     * The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. It comes first, within
+     * bounds: Akka ends the connection after an answer that comes before the request's end, and who is still sending then never reads it.
+     * A body that its sender holds back until it is asked for stays there.
+     *
+     * @return complete when the answer may go
+     */
+    CompletionStage<Done> end() {
+        if (bodyTaken || header("Expect").isPresent()) {
+            return CompletableFuture.completedFuture(Done.getInstance());
         }
+        return request.entity()
+                .withSizeLimit(COURTESY_BYTES)
+                .discardBytes(system)
+                .completionStage()
+                .toCompletableFuture()
+                .completeOnTimeout(Done.getInstance(), timeout.toMillis(), TimeUnit.MILLISECONDS)
+                .exceptionally(cutShort -> Done.getInstance());
     }
 }

@@ -155,12 +155,17 @@ final class HttpServer implements AutoCloseable {
                 system,
                 reading,
                 settings.requestTimeout());
+        call.ifLate(Answers.error(
+                StatusCodes.SERVICE_UNAVAILABLE,
+                "UNAVAILABLE",
+                "there was no answer within weir.http.request-timeout, "
+                        + settings.requestTimeout().toMillis() + " ms: try again"));
         return answer(
                         allowed -> found.isEmpty()
                                 ? NsqdRoutes.now(nothingThere(method, segments))
                                 : answer(found.get().route(), allowed),
                         call)
-                .whenComplete((done, failure) -> call.end());
+                .thenCompose(answer -> call.end().thenApply(done -> answer));
     }
 
     private CompletionStage<HttpResponse> answer(Route route, Call call) {

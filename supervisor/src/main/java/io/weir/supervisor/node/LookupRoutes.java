@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import static akka.http.javadsl.model.HttpMethods.GET;
+import static akka.http.javadsl.model.HttpMethods.POST;
 
 import akka.http.javadsl.model.HttpResponse;
 import akka.http.javadsl.model.StatusCodes;
@@ -13,6 +14,7 @@ import io.weir.transport.gateway.GatewayLoop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionStage;
 
 /**
  * What clients ask an nsqlookupd: where to consume a topic. Every broker can be asked.
@@ -89,7 +91,20 @@ final class LookupRoutes {
                         call -> NsqdRoutes.now(Answers.nsq(Map.of("topics", topicNames())))),
                 NsqdRoutes.route(GET, "/channels", Access.FREE, call -> NsqdRoutes.now(channels(call))),
                 NsqdRoutes.route(
-                        GET, "/nodes", Access.FREE, call -> NsqdRoutes.now(Answers.nsq(Map.of("producers", nodes())))));
+                        GET, "/nodes", Access.FREE, call -> NsqdRoutes.now(Answers.nsq(Map.of("producers", nodes())))),
+                NsqdRoutes.route(POST, "/topic/tombstone", Access.ADMIN, LookupRoutes::tombstone));
+    }
+
+    /** nsqadmin goes on to delete the topic at that broker whatever it is told here, and a topic is deleted everywhere or nowhere. */
+    private static CompletionStage<HttpResponse> tombstone(Call call) {
+        NsqdRoutes.topic(call, "INVALID_ARG_TOPIC");
+        if (call.parameter("node").isEmpty()) {
+            throw Refusal.badRequest("MISSING_ARG_NODE", "the query has no node");
+        }
+        throw new Refusal(
+                StatusCodes.NOT_IMPLEMENTED,
+                "NOT_SUPPORTED",
+                "every broker serves every topic, so none can be taken out of one: stop the broker, or delete the topic");
     }
 
     private HttpResponse lookup(Call call) {

@@ -25,7 +25,17 @@ record NsqStats(
         String version, String health, long startTime, List<Topic> topics, Memory memory, List<Object> producers) {
 
     /** What was asked for; topic and channel by name. */
-    record Wanted(Optional<String> topic, Optional<String> channel, boolean clients, boolean memory) {}
+    record Wanted(Optional<String> topic, Optional<String> channel, boolean clients, boolean memory) {
+        /** A topic without the channel that was asked for is left out, as nsqd does. */
+        private boolean includes(TopicStats found) {
+            return (topic.isEmpty() || topic.get().equals(found.topic().value()))
+                    && (channel.isEmpty() || found.channels().stream().anyMatch(this::includes));
+        }
+
+        private boolean includes(TopicStats.ChannelStats found) {
+            return channel.isEmpty() || channel.get().equals(found.name());
+        }
+    }
 
     /**
      * One topic.
@@ -139,8 +149,7 @@ record NsqStats(
                         : "NOK - " + String.join("; ", broker.readiness().waitingFor()),
                 startTimeS(broker),
                 found.stream()
-                        .filter(topic -> wanted.topic.isEmpty()
-                                || wanted.topic.get().equals(topic.topic().value()))
+                        .filter(wanted::includes)
                         .sorted(Comparator.comparing(topic -> topic.topic().value()))
                         .map(topic -> topic(topic, clients, wanted))
                         .toList(),
@@ -152,8 +161,7 @@ record NsqStats(
         return new Topic(
                 topic.topic().value(),
                 topic.channels().stream()
-                        .filter(channel ->
-                                wanted.channel.isEmpty() || wanted.channel.get().equals(channel.name()))
+                        .filter(wanted::includes)
                         .sorted(Comparator.comparing(TopicStats.ChannelStats::name))
                         .map(channel -> channel(topic.topic().value(), channel, clients))
                         .toList(),

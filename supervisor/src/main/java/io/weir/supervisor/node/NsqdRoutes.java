@@ -21,6 +21,7 @@ import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,7 +38,8 @@ import org.slf4j.LoggerFactory;
  * <p>Differences: a topic and its channels are the cluster's, so what creates, deletes, pauses or empties them does so at every broker;
  * statistics are this broker's, as an nsqd's are its own. A topic has a limit: whoever publishes more gets the answer when the message has
  * its token (shape), or 429 with {@code Retry-After} in seconds and {@code X-Weir-Retry-After-Ms} (police; and when too many wait for the
- * limit, or one waited for too long, of which a batch's first messages may have been published). Publications that the broker has no
+ * limit, or one waited for too long, of which a batch's first messages may have been published). A batch that is more than the limit ever
+ * lets pass at once gets 413, because to try again is of no use. Publications that the broker has no
  * room for get 503. A caller that hangs up does not take back what it published. Connections that are silent for a minute
  * are closed: who publishes to a topic that lets messages wait for longer uses the TCP port.
  */
@@ -112,7 +114,8 @@ final class NsqdRoutes {
             if (body.length == 0) {
                 throw Refusal.badRequest("MSG_EMPTY", "a message's body must not be empty");
             }
-            return outcome(call, told -> intake.publish(topic, MessageContext.NONE, publisher, body, deferMs, told));
+            return outcome(
+                    call, topic, 1, told -> intake.publish(topic, MessageContext.NONE, publisher, body, deferMs, told));
         });
     }
 
@@ -126,7 +129,8 @@ final class NsqdRoutes {
             List<byte[]> bodies =
                     binary ? counted(body, bounds.maxMessageBytes()) : lines(body, bounds.maxMessageBytes());
             if (bodies.isEmpty()) {
-                throw Refusal.badRequest("MSG_EMPTY", "there is no message in the body");
+                // To nsqd empty lines are no messages, and no mistake either.
+                return now(Answers.nsqText("OK"));
             }
             if (4L * bodies.size()
                             + bodies.stream().mapToLong(each -> each.length).sum()
@@ -137,7 +141,11 @@ final class NsqdRoutes {
                         "the messages, with four bytes each for their lengths, are more than " + bounds.maxBatchBytes()
                                 + " bytes");
             }
-            return outcome(call, told -> intake.publishBatch(topic, MessageContext.NONE, publisher, bodies, told));
+            return outcome(
+                    call,
+                    topic,
+                    bodies.size(),
+                    told -> intake.publishBatch(topic, MessageContext.NONE, publisher, bodies, told));
         });
     }
 
@@ -228,24 +236,21 @@ final class NsqdRoutes {
         }
     }
 
-    private CompletionStage<HttpResponse> outcome(Call call, Consumer<Consumer<PublishOutcome>> publication) {
+    private CompletionStage<HttpResponse> outcome(
+            Call call, String topic, int messages, Consumer<Consumer<PublishOutcome>> publication) {
         call.mayWait();
         CompletableFuture<PublishOutcome> told = new CompletableFuture<>();
         publication.accept(told::complete);
         // Whoever completes it is the message path's thread, which has better things to do.
-        return told.thenApplyAsync(this::answer, call.executor());
+        return told.thenApplyAsync(outcome -> answer(outcome, topic, messages), call.executor());
     }
 
-    private HttpResponse answer(PublishOutcome outcome) {
+    private HttpResponse answer(PublishOutcome outcome, String topic, int messages) {
         if (outcome instanceof PublishOutcome.Accepted) {
             return Answers.nsqText("OK");
         }
         if (outcome instanceof PublishOutcome.Refused refused) {
-            return Answers.comeAgain(
-                    StatusCodes.TOO_MANY_REQUESTS,
-                    "THROTTLED",
-                    "the topic is at its limit; nothing was published",
-                    refused.retryAfter());
+            return throttled(topic, messages, reason(refused, messages), refused.retryAfter());
         }
         if (outcome instanceof PublishOutcome.UnknownTopic unknown) {
             return broker.readiness().ready()
@@ -254,8 +259,31 @@ final class NsqdRoutes {
         }
         PublishOutcome.Failed failed = (PublishOutcome.Failed) outcome;
         return failed.overLimit()
-                ? Answers.comeAgain(StatusCodes.TOO_MANY_REQUESTS, "THROTTLED", failed.reason(), Optional.empty())
+                ? throttled(topic, messages, failed.reason(), Optional.empty())
                 : busy(failed.reason());
+    }
+
+    private static String reason(PublishOutcome.Refused refused, int messages) {
+        if (refused.retryAfter().isPresent()) {
+            return "the topic is at its limit; nothing was published";
+        }
+        return messages == 1
+                ? "this broker has no part of the topic's limit just now; nothing was published"
+                : "this broker's part of the topic's limit does not let " + messages
+                        + " messages pass at once just now; nothing was published: try again, or publish fewer at once";
+    }
+
+    /** Only where to come again helps is that what the answer says. */
+    private HttpResponse throttled(String topic, int messages, String reason, Optional<Duration> retryAfter) {
+        Optional<TopicDefinition> limiting =
+                topics.definition(topic).filter(now -> messages > 1 && messages > now.mostAtOnce());
+        return limiting.map(now -> Answers.error(
+                        StatusCodes.CONTENT_TOO_LARGE,
+                        "BATCH_TOO_BIG",
+                        "the topic's limit lets at most " + (long) now.mostAtOnce()
+                                + " messages pass as one batch, however long they wait, and not " + messages
+                                + ": publish fewer at once"))
+                .orElseGet(() -> Answers.comeAgain(StatusCodes.TOO_MANY_REQUESTS, "THROTTLED", reason, retryAfter));
     }
 
     private static HttpResponse busy(String reason) {
@@ -265,8 +293,8 @@ final class NsqdRoutes {
     private CompletionStage<HttpResponse> stats(Call call) {
         boolean json = call.parameter("format").filter("json"::equals).isPresent();
         NsqStats.Wanted wanted = new NsqStats.Wanted(
-                call.parameter("topic"),
-                call.parameter("channel"),
+                call.parameter("topic").filter(name -> !name.isEmpty()),
+                call.parameter("channel").filter(name -> !name.isEmpty()),
                 call.flag("include_clients", true),
                 call.flag("include_mem", true));
         if (topics.path() == null) {
@@ -335,17 +363,12 @@ final class NsqdRoutes {
 
     private CompletionStage<HttpResponse> createChannel(Call call) {
         TopicName topic = topic(call, "INVALID_ARG_TOPIC");
-        String channel = channel(call);
-        try {
-            return changed(broker.cluster().ensureChannel(topic, channel));
-        } catch (IllegalArgumentException e) {
-            throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
-        }
+        return changed(broker.cluster().ensureChannel(topic, lastingChannel(call)));
     }
 
     private CompletionStage<HttpResponse> changeChannel(Call call, ChannelChange change) {
         TopicName topic = topic(call, "INVALID_ARG_TOPIC");
-        String channel = channel(call);
+        String channel = lastingChannel(call);
         TopicAdmin cluster = broker.cluster();
         return cluster.get(topic).thenCompose(now -> {
             check(now, channel);
@@ -367,7 +390,12 @@ final class NsqdRoutes {
         String channel = channel(call);
         TopicAdmin cluster = broker.cluster();
         return cluster.get(topic).thenCompose(now -> {
-            check(now, channel);
+            // Only the brokers with its consumers know an ephemeral one.
+            if (new ChannelName(channel).ephemeral()) {
+                check(now);
+            } else {
+                check(now, channel);
+            }
             return empty(cluster, topic, Optional.of(channel));
         });
     }
@@ -433,6 +461,16 @@ final class NsqdRoutes {
                 .orElseThrow(() -> Refusal.badRequest("MISSING_ARG_CHANNEL", "the query has no channel"));
         try {
             return new ChannelName(name).value();
+        } catch (IllegalArgumentException e) {
+            throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
+        }
+    }
+
+    /** One that is the cluster's, and not just its consumers'. */
+    private static String lastingChannel(Call call) {
+        String name = channel(call);
+        try {
+            return TopicAdmin.lasting(name);
         } catch (IllegalArgumentException e) {
             throw Refusal.badRequest("INVALID_ARG_CHANNEL", e.getMessage());
         }

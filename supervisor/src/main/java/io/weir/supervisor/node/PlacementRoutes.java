@@ -20,7 +20,6 @@ import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.gateway.Publisher;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -114,10 +113,6 @@ final class PlacementRoutes {
                         "placement is off on this broker: set weir.placement.enabled = on, on every broker"));
     }
 
-    private Duration timeout() {
-        return broker.settings().http().requestTimeout().dividedBy(2);
-    }
-
     private CompletionStage<HttpResponse> show(Call call) {
         String after = call.parameter("after").orElse("");
         int most;
@@ -128,14 +123,14 @@ final class PlacementRoutes {
                     + call.parameter("limit").orElse("") + "'");
         }
         return placement()
-                .<PlacementView>ask(replyTo -> new Placement.Show(after, most, replyTo), timeout())
+                .<PlacementView>ask(replyTo -> new Placement.Show(after, most, replyTo), broker.askTimeout())
                 .thenApply(view -> Answers.json(StatusCodes.OK, view));
     }
 
     private CompletionStage<HttpResponse> explain(Call call) {
         TopicName topic = topic(call);
         return placement()
-                .<Placement.Explained>ask(replyTo -> new Placement.Explain(topic, replyTo), timeout())
+                .<Placement.Explained>ask(replyTo -> new Placement.Explain(topic, replyTo), broker.askTimeout())
                 .thenApply(found -> found.topic()
                         .map(placed -> Answers.json(StatusCodes.OK, placed))
                         .orElseThrow(() -> new Refusal(
@@ -215,7 +210,7 @@ final class PlacementRoutes {
                                             publisher.rate(),
                                             publisher.group(),
                                             replyTo),
-                                    timeout())
+                                    broker.askTimeout())
                             .thenCompose(outcome -> {
                                 refuse(outcome, publisher, id);
                                 return placement.register(
@@ -277,7 +272,7 @@ final class PlacementRoutes {
         return body(call, WhatIfRequest.class, "{\"more\":2,\"load\":1.5}").thenCompose(request -> {
             WhatIf what = request.what();
             return placement
-                    .<WhatIf.Plan>ask(replyTo -> new Placement.Plan(what, replyTo), timeout())
+                    .<WhatIf.Plan>ask(replyTo -> new Placement.Plan(what, replyTo), broker.askTimeout())
                     .thenApply(plan -> {
                         if (plan.problem() != null) {
                             throw new Refusal(StatusCodes.CONFLICT, "CONFLICT", plan.problem());

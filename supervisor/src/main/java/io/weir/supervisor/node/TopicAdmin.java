@@ -17,6 +17,7 @@ import io.weir.topics.Topic;
 import io.weir.topics.TopicDefinition;
 import io.weir.topics.TopicDefinition.ChannelSettings;
 import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.DeliveryChange;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import io.weir.topics.TopicRows;
 import java.time.Duration;
@@ -35,8 +36,6 @@ import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
-    private static final Duration EMPTY_TIMEOUT = Duration.ofSeconds(3);
-
     private final ActorSystem<?> system;
     private final ActorRef<Treasury.Command> supply;
     private final SupplyStore store;
@@ -61,7 +60,7 @@ final class TopicAdmin {
 
     CompletionStage<Topic.Answer> create(TopicName name, TopicRequest request) {
         LimitSettings limit = request.newLimit();
-        Delivery delivery = request.delivery(Delivery.defaults());
+        Delivery delivery = request.deliveryChange().on(Delivery.defaults());
         return ask(name, replyTo -> new Topic.Create(limit, delivery, replyTo));
     }
 
@@ -81,12 +80,12 @@ final class TopicAdmin {
     }
 
     /** A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only. */
-    private static String lasting(String channel) {
+    static String lasting(String channel) {
         ChannelName name = new ChannelName(channel);
         if (name.ephemeral()) {
             throw new IllegalArgumentException(
                     "channel " + channel
-                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused or limited");
+                            + " is ephemeral: it comes with its first consumer and goes with its last, and can't be made, paused, limited or deleted");
         }
         return name.value();
     }
@@ -105,7 +104,7 @@ final class TopicAdmin {
                     ClusterSharding.get(system)
                             .entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name))
                             .<ShardEntity.Emptied>ask(
-                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), EMPTY_TIMEOUT)
+                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), timeout)
                             .thenApply(ShardEntity.Emptied::done)
                             .exceptionally(silent -> false)
                             .toCompletableFuture());
@@ -129,10 +128,8 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> changeDelivery(TopicName name, TopicRequest request) {
-        return ask(name, Topic.Get::new).thenCompose(now -> {
-            Delivery delivery = request.delivery(now.definition().delivery());
-            return ask(name, replyTo -> new Topic.ChangeDelivery(delivery, replyTo));
-        });
+        DeliveryChange change = request.deliveryChange();
+        return ask(name, replyTo -> new Topic.ChangeDelivery(change, replyTo));
     }
 
     CompletionStage<Topic.Answer> pause(TopicName name, boolean paused) {
@@ -161,7 +158,8 @@ final class TopicAdmin {
     }
 
     CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
-        return ask(name, replyTo -> new Topic.DeleteChannel(channel, replyTo));
+        String checked = lasting(channel);
+        return ask(name, replyTo -> new Topic.DeleteChannel(checked, replyTo));
     }
 
     private CompletionStage<Topic.Answer> ask(TopicName name, Function<ActorRef<Topic.Answer>, Topic.Command> command) {

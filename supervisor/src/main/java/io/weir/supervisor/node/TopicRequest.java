@@ -6,6 +6,7 @@ import io.weir.topics.BucketClock;
 import io.weir.topics.LimitMode;
 import io.weir.topics.Overflow;
 import io.weir.topics.TopicDefinition.Delivery;
+import io.weir.topics.TopicDefinition.DeliveryChange;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import java.util.Arrays;
 import java.util.List;
@@ -110,18 +111,17 @@ public record TopicRequest(
         return oneOf("adapt", adapt, Sharing.values());
     }
 
-    /** What is given, on top of {@code now}. */
-    Delivery delivery(Delivery now) {
-        LimitMode newMode = oneOf("mode", mode, LimitMode.values());
-        Overflow newOverflow = oneOf("overflow", overflow, Overflow.values());
-        BucketClock newClock = oneOf("clock", clock, BucketClock.values());
-        return new Delivery(
-                newMode == null ? now.mode() : newMode,
-                maxDelayMs == null ? now.maxDelayMs() : maxDelayMs,
-                maxWaiting == null ? now.maxWaiting() : maxWaiting,
-                maxQueued == null ? now.maxQueued() : maxQueued,
-                newOverflow == null ? now.overflow() : newOverflow,
-                newClock == null ? now.clock() : newClock);
+    /** @throws IllegalArgumentException with the reason, if no topic can be like this */
+    DeliveryChange deliveryChange() {
+        DeliveryChange change = new DeliveryChange(
+                oneOf("mode", mode, LimitMode.values()),
+                maxDelayMs,
+                maxWaiting,
+                maxQueued,
+                oneOf("overflow", overflow, Overflow.values()),
+                oneOf("clock", clock, BucketClock.values()));
+        change.on(Delivery.defaults());
+        return change;
     }
 
     private static <E extends Enum<E>> E oneOf(String what, String value, E[] all) {

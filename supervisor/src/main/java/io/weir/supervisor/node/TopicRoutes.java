@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * DELETE /v1/topics/NAME                         deletes it
  * PUT    /v1/topics/NAME/limit, …/delivery       changes it: {@link TopicRequest}
  * POST   /v1/topics/NAME/pause, …/resume
- * PUT    /v1/topics/NAME/channels/CHANNEL        makes a channel; with rate and burst in the body it also limits what it hands out
+ * PUT    /v1/topics/NAME/channels/CHANNEL        makes sure of a channel; with rate and burst in the body it also limits what it hands out
  * DELETE /v1/topics/NAME/channels/CHANNEL        deletes it
  * DELETE /v1/topics/NAME/channels/CHANNEL/limit  takes its limit away
  * POST   /v1/topics/NAME/channels/CHANNEL/pause, …/resume
@@ -113,7 +113,7 @@ final class TopicRoutes {
         String channel = call.path("channel");
         return body(call)
                 .thenCompose(body -> body.length == 0
-                        ? broker.cluster().setChannel(topic(call), channel, false)
+                        ? broker.cluster().ensureChannel(topic(call), channel)
                         : broker.cluster().limitChannel(topic(call), channel, parse(body)))
                 .thenApply(this::changed);
     }

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.yaml.snakeyaml.Yaml;
 
 /** The OpenAPI file as a test reads it: what it lists, and whether an answer is as it says. */
@@ -42,15 +43,55 @@ final class ApiDescription {
         return found;
     }
 
+    /** @param operation as {@link #operations} has it */
+    boolean isProtected(String operation) {
+        return at(operation).has("security");
+    }
+
+    /** @param in path or query */
+    Set<String> parameters(String operation, String in) {
+        return names(at(operation), parameter -> parameter.get("in").asText().equals(in));
+    }
+
+    Set<String> requiredInQuery(String operation) {
+        return names(
+                at(operation),
+                parameter -> parameter.get("in").asText().equals("query")
+                        && parameter.path("required").asBoolean());
+    }
+
+    private JsonNode at(String operation) {
+        String[] parts = operation.split(" ");
+        return root.get("paths").get(parts[1]).get(parts[0].toLowerCase(Locale.ROOT));
+    }
+
+    private Set<String> names(JsonNode operation, Predicate<JsonNode> which) {
+        Set<String> names = new TreeSet<>();
+        operation.path("parameters").forEach(each -> {
+            JsonNode parameter = resolved(each);
+            if (which.test(parameter)) {
+                names.add(parameter.get("name").asText());
+            }
+        });
+        return names;
+    }
+
+    private JsonNode resolved(JsonNode node) {
+        return node.has("$ref") ? root.at(node.get("$ref").asText().substring(1)) : node;
+    }
+
     /** What is not described at all is left: that nothing is missing is another test's business. */
     void check(HttpResponse<String> answer) {
         String method = answer.request().method().toLowerCase(Locale.ROOT);
         String path = answer.request().uri().getRawPath();
         operation(method, path).ifPresent(operation -> {
             String what = method + " " + path + " answered " + answer.statusCode() + ": " + answer.body();
-            JsonNode described = operation.path("responses").path(Integer.toString(answer.statusCode()));
-            if (described.has("$ref")) {
-                described = root.at(described.get("$ref").asText().substring(1));
+            JsonNode described = resolved(operation.path("responses").path(Integer.toString(answer.statusCode())));
+            // What a test sends and the broker takes is a parameter that users may know of.
+            if (answer.statusCode() < 300) {
+                assertThat(names(operation, parameter -> true))
+                        .as("parameters: " + what)
+                        .containsAll(sent(answer));
             }
             assertThat(described.isMissingNode()).as("not described: " + what).isFalse();
             String type =
@@ -72,6 +113,17 @@ final class ApiDescription {
                 }
             });
         });
+    }
+
+    private static Set<String> sent(HttpResponse<String> answer) {
+        Set<String> names = new TreeSet<>();
+        String query = answer.request().uri().getRawQuery();
+        if (query != null) {
+            for (String each : query.split("&")) {
+                names.add(each.split("=")[0]);
+            }
+        }
+        return names;
     }
 
     private Optional<JsonNode> operation(String method, String path) {

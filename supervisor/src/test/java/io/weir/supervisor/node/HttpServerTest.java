@@ -16,10 +16,13 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -137,6 +140,43 @@ class HttpServerTest {
     }
 
     @Test
+    void shouldDescribeWhoMayAndWhatStandsInThePath() {
+        HttpServer.table(null, null, null).routes().forEach(route -> {
+            String operation = route.method().value() + " " + route.template();
+            assertThat(ApiDescription.INSTANCE.isProtected(operation))
+                    .as(operation)
+                    .isEqualTo(route.access() != RouteTable.Access.FREE);
+            Set<String> named = new TreeSet<>();
+            for (String segment : route.template().split("/")) {
+                if (segment.startsWith("{")) {
+                    named.add(segment.substring(1, segment.length() - 1));
+                }
+            }
+            assertThat(ApiDescription.INSTANCE.parameters(operation, "path"))
+                    .as(operation)
+                    .isEqualTo(named);
+        });
+    }
+
+    @Test
+    void shouldMissEveryParameterThatIsDescribedAsRequired() throws Exception {
+        for (String operation : ApiDescription.INSTANCE.operations()) {
+            Set<String> required = ApiDescription.INSTANCE.requiredInQuery(operation);
+            for (String missing : required) {
+                String[] parts = operation.split(" ");
+                String others = required.stream()
+                        .filter(name -> !name.equals(missing))
+                        .map(name -> name + "=some")
+                        .collect(Collectors.joining("&"));
+                HttpResponse<String> answer = ready.send(parts[0], parts[1] + "?" + others, BodyPublishers.noBody());
+                assertThat(BrokerUnderTest.message(answer))
+                        .as(operation)
+                        .isEqualTo("MISSING_ARG_" + missing.toUpperCase(Locale.ROOT));
+            }
+        }
+    }
+
+    @Test
     void shouldAnswerEveryOperationThatIsDescribed() throws Exception {
         assertThat(ready.get("/openapi.yaml").body()).startsWith("openapi: 3");
         for (String operation : ApiDescription.INSTANCE.operations()) {
@@ -145,7 +185,12 @@ class HttpServerTest {
             // What would change something is refused to a web page, and so it is there.
             boolean free = parts[0].equals("GET");
             HttpResponse<String> answer = free
-                    ? ready.get(path + "?topic=some")
+                    ? ready.get(
+                            ApiDescription.INSTANCE
+                                            .parameters(operation, "query")
+                                            .contains("topic")
+                                    ? path + "?topic=some"
+                                    : path)
                     : ready.send(parts[0], path, BodyPublishers.noBody(), "Origin", "http://example.com");
             if (free) {
                 assertThat(answer.statusCode()).as(operation).isNotEqualTo(405);
@@ -183,6 +228,50 @@ class HttpServerTest {
         assertThat(ready.send("DELETE", topic, BodyPublishers.noBody()).statusCode())
                 .isEqualTo(200);
         assertThat(ready.get(topic).statusCode()).isEqualTo(404);
+    }
+
+    /** A deployment that makes sure of its channels must not undo what an operator did. */
+    @Test
+    void shouldLeaveAChannelPausedWhenItIsPutAgain() throws Exception {
+        String channel = "/v1/topics/kept/channels/work";
+        ready.send("POST", "/v1/topics/kept", BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"));
+        assertThat(ready.send("PUT", channel, BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.post(channel + "/pause").statusCode()).isEqualTo(200);
+        assertThat(ready.send("PUT", channel, BodyPublishers.noBody()).statusCode())
+                .isEqualTo(200);
+        assertThat(ready.json("/v1/topics/kept").at("/channels/0/paused").asBoolean())
+                .isTrue();
+        assertThat(ready.post(channel + "/resume").statusCode()).isEqualTo(200);
+        assertThat(ready.json("/v1/topics/kept").at("/channels/0/paused").asBoolean())
+                .isFalse();
+    }
+
+    @Test
+    void shouldKeepBothChangesWhenTwoOperatorsChangeTheDeliveryAtATime() throws Exception {
+        String topic = "/v1/topics/contended";
+        ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"));
+        for (int i = 1; i <= 5; i++) {
+            CompletableFuture<HttpResponse<String>> one =
+                    ready.later("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxWaiting\":" + i + "}"));
+            CompletableFuture<HttpResponse<String>> other =
+                    ready.later("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxQueued\":" + i + "}"));
+            assertThat(one.join().statusCode()).isEqualTo(200);
+            assertThat(other.join().statusCode()).isEqualTo(200);
+            int wanted = i;
+            // The second answer may be that its change is pending.
+            Await.until("both are changed to " + i, () -> {
+                JsonNode now = ready.json(topic);
+                return now.get("maxWaiting").asInt() == wanted
+                        && now.get("maxQueued").asInt() == wanted;
+            });
+        }
+        HttpResponse<String> wrong =
+                ready.send("PUT", topic + "/delivery", BodyPublishers.ofString("{\"maxQueued\":0}"));
+        assertThat(wrong.statusCode()).isEqualTo(400);
+        assertThat(ready.send("PUT", "/v1/topics/none/delivery", BodyPublishers.ofString("{\"maxQueued\":1}"))
+                        .statusCode())
+                .isEqualTo(404);
     }
 
     @Test

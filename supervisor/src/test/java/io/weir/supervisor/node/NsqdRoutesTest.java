@@ -161,10 +161,12 @@ class NsqdRoutesTest {
         refused("POST", "/pub?topic=t-bad&defer=-1", "x", 400, "INVALID_DEFER");
         refused("POST", "/pub?topic=t-bad&defer=99999999999", "x", 400, "INVALID_DEFER");
         refused("POST", "/pub?topic=nobody-made-this", "x", 404, "TOPIC_NOT_FOUND");
-        refused("POST", "/mpub?topic=t-bad", "\n\n", 400, "MSG_EMPTY");
         refused("POST", "/mpub?topic=t-bad", "x\n" + "y".repeat(1_001), 413, "MSG_TOO_BIG");
         refused("POST", "/mpub?topic=t-bad", "x".repeat(6 << 20), 413, "BODY_TOO_BIG");
-        refused("POST", "/mpub?topic=t-bad&binary=perhaps", "x", 400, "INVALID_ARG");
+        refused("POST", "/mpub?topic=t-bad&binary=perhaps", "x", 400, "BAD_BODY");
+        refused("POST", "/topic/tombstone?topic=t-bad", "", 400, "MISSING_ARG_NODE");
+        refused("POST", "/topic/tombstone?node=127.0.0.1:4151", "", 400, "MISSING_ARG_TOPIC");
+        refused("POST", "/topic/tombstone?topic=t-bad&node=127.0.0.1:4151", "", 501, "NOT_SUPPORTED");
         refused("POST", "/topic/create", "", 400, "MISSING_ARG_TOPIC");
         refused("POST", "/topic/create?topic=nobody-made-this", "", 400, "NO_DEFAULT_LIMIT");
         refused("POST", "/topic/delete?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
@@ -177,7 +179,6 @@ class NsqdRoutesTest {
         refused("GET", "/lookup", "", 400, "MISSING_ARG_TOPIC");
         refused("GET", "/lookup?topic=t-none", "", 404, "TOPIC_NOT_FOUND");
         refused("GET", "/channels", "", 400, "MISSING_ARG_TOPIC");
-        refused("GET", "/stats?include_mem=2", "", 400, "INVALID_ARG");
         refused("GET", "/pub?topic=t-bad", "", 405, "METHOD_NOT_ALLOWED");
         refused("POST", "/lookup?topic=t-bad", "", 405, "METHOD_NOT_ALLOWED");
         HttpResponse<String> chunked = broker.send(
@@ -203,18 +204,138 @@ class NsqdRoutesTest {
                 .isEmpty();
     }
 
+    /** Words that nsqd does not know it takes for a yes; scripts live by that. */
+    @Test
+    void shouldReadParametersAsGenerouslyAsNsqd() throws Exception {
+        published(broker.post("/mpub?topic=t-lenient", "\n\n".getBytes(UTF_8)));
+        published(broker.post("/mpub?topic=t-lenient", new byte[0]));
+        assertThat(broker.json("/stats?format=json&topic=t-lenient").get("topics"))
+                .as("nothing was published")
+                .isEmpty();
+        for (String binary : List.of("binary", "binary=", "binary=yes")) {
+            published(broker.post("/mpub?topic=t-lenient&" + binary, counted("a\nb")));
+        }
+        for (String text : List.of("binary=0", "binary=false")) {
+            published(broker.post("/mpub?topic=t-lenient&" + text, "c".getBytes(UTF_8)));
+        }
+        JsonNode all = broker.json("/stats?format=json&topic=&channel=&include_mem=2&include_clients=");
+        assertThat(all.get("topics").findValuesAsText("topic_name")).contains("t-lenient");
+        assertThat(all.at("/memory/heap_in_use_bytes").asLong()).isPositive();
+        assertThat(broker.json("/stats?format=json&topic=t-lenient")
+                        .at("/topics/0/message_count")
+                        .asInt())
+                .isEqualTo(5);
+        assertThat(broker.json("/stats?format=json&topic=t-lenient&channel=none")
+                        .get("topics"))
+                .as("topics without the channel are left out")
+                .isEmpty();
+    }
+
+    @Test
+    void shouldEmptyAnEphemeralChannelAndSayWhyNothingElseCanBeDoneToIt() throws Exception {
+        try (Reader reader = Reader.of("t-tail", "tail#ephemeral", 0)) {
+            Await.until("the channel is there", () -> !channelStats("t-tail", "tail%23ephemeral")
+                    .isMissingNode());
+            published(pub("topic=t-tail", "x"));
+            assertThat(channelStats("t-tail", "tail%23ephemeral").get("depth").asInt())
+                    .isEqualTo(1);
+            for (String action : List.of("create", "pause", "unpause", "delete")) {
+                refused(
+                        "POST",
+                        "/channel/" + action + "?topic=t-tail&channel=tail%23ephemeral",
+                        "",
+                        400,
+                        "INVALID_ARG_CHANNEL");
+            }
+            assertThat(broker.send("DELETE", "/v1/topics/t-tail/channels/tail%23ephemeral", BodyPublishers.noBody())
+                            .statusCode())
+                    .isEqualTo(400);
+            assertThat(broker.post("/channel/empty?topic=t-tail&channel=tail%23ephemeral")
+                            .statusCode())
+                    .isEqualTo(200);
+            assertThat(channelStats("t-tail", "tail%23ephemeral").get("depth").asInt())
+                    .isZero();
+            assertThat(reader.socket().isClosed()).isFalse();
+        }
+    }
+
+    /** As curl does with large bodies: it sends none before it is told to. */
+    @Test
+    void shouldAskForABodyThatItsSenderHoldsBack() throws Exception {
+        try (RawHttp http = new RawHttp(broker)) {
+            http.write(
+                    "POST /pub?topic=t-expect HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+            assertThat(http.head()).startsWith("HTTP/1.1 100");
+            http.write("hello");
+            assertThat(http.line()).startsWith("HTTP/1.1 200");
+        }
+        // Several times: were the body wanted after all, that would be said just before or just after the answer.
+        for (int i = 0; i < 50; i++) {
+            try (RawHttp http = new RawHttp(broker)) {
+                http.write(
+                        "POST /pub?topic=t-expect HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n");
+                assertThat(http.line()).as("it need not be sent at all").startsWith("HTTP/1.1 413");
+            }
+        }
+    }
+
+    /** Who is still sending when the connection ends never reads what was wrong. */
+    @Test
+    void shouldAnswerAfterTheBodyAndKeepTheConnectionWhenTheBodyIsNotWanted() throws Exception {
+        for (String path : List.of("/no-such-path", "/pub?topic=t-bad")) {
+            try (RawHttp http = new RawHttp(broker)) {
+                for (int i = 0; i < 20; i++) {
+                    http.write("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
+                    http.write("x".repeat(200_000));
+                    assertThat(http.head()).startsWith("HTTP/1.1 4").doesNotContain("Connection: close");
+                    assertThat(http.body()).contains("\"message\"");
+                }
+            }
+        }
+    }
+
+    /** A body of unknown length counts as the largest there may be. */
+    @Test
+    void shouldReadNoMoreBodiesAtATimeThanItHasMemoryFor() throws Exception {
+        List<RawHttp> reading = new ArrayList<>();
+        try {
+            Await.until("it is busy", () -> {
+                RawHttp http = new RawHttp(broker);
+                reading.add(http);
+                http.write("POST /mpub?topic=t-large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+                assertThat(reading).as("12 of 5 MiB fit 64 MiB").hasSizeLessThan(30);
+                HttpResponse<String> answer = broker.send(
+                        "POST",
+                        "/mpub?topic=t-large",
+                        BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(new byte[] {'x'})));
+                if (answer.statusCode() == 503) {
+                    assertThat(BrokerUnderTest.message(answer)).isEqualTo("BUSY");
+                    return true;
+                }
+                return false;
+            });
+            assertThat(reading).hasSizeGreaterThanOrEqualTo(12);
+        } finally {
+            for (RawHttp http : reading) {
+                http.close();
+            }
+        }
+        Await.until(
+                "there is room again",
+                () -> broker.send(
+                                        "POST",
+                                        "/mpub?topic=t-large",
+                                        BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(new byte[] {'x'})))
+                                .statusCode()
+                        == 200);
+    }
+
     /** What a URI class would not let through goes by a socket. */
     @Test
     void shouldRefuseAQueryThatCannotBeRead() throws Exception {
-        String[] address = broker.http().substring("http://".length()).split(":");
-        try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
-            socket.setSoTimeout(30_000);
-            socket.getOutputStream()
-                    .write(
-                            ("POST /pub?topic=%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
-                                    .getBytes(UTF_8));
-            assertThat(new String(socket.getInputStream().readAllBytes(), UTF_8))
-                    .startsWith("HTTP/1.1 400");
+        try (RawHttp http = new RawHttp(broker)) {
+            http.write("POST /pub?topic=%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx");
+            assertThat(http.line()).startsWith("HTTP/1.1 400");
         }
     }
 
@@ -229,13 +350,34 @@ class NsqdRoutesTest {
         // Refill runs a thousandth slow, so that a fast clock keeps the bound.
         assertThat(ms).isBetween(1L, 100_100L);
         assertThat(answer.headers().firstValueAsLong("Retry-After")).hasValue((ms + 999) / 1_000);
-        HttpResponse<String> batch = broker.post("/mpub?topic=policed", "a\nb\nc".getBytes(UTF_8));
-        assertThat(batch.statusCode()).as("more than the burst").isEqualTo(429);
-        assertThat(batch.headers().firstValue("Retry-After")).hasValue("1");
         assertThat(broker.json("/stats?format=json&topic=policed")
                         .at("/topics/0/message_count")
                         .asInt())
                 .isEqualTo(1);
+    }
+
+    /** A script that does as Retry-After says would try for ever. */
+    @Test
+    void shouldNotPromiseThatABatchPassesLaterWhenItNeverCan() throws Exception {
+        create("strict", "{\"rate\":0.01,\"burst\":2,\"mode\":\"police\"}");
+        neverPasses("strict", "a\nb\nc", "at most 2 messages");
+        published(broker.post("/mpub?topic=strict", "a\nb".getBytes(UTF_8)));
+        HttpResponse<String> later = broker.post("/mpub?topic=strict", "c\nd".getBytes(UTF_8));
+        assertThat(later.statusCode()).as("waiting helps").isEqualTo(429);
+        assertThat(later.headers().firstValueAsLong("X-Weir-Retry-After-Ms").orElseThrow())
+                .isGreaterThan(1_000);
+        neverPasses("strict", "a\nb\nc", "at most 2 messages");
+
+        create("patient", "{\"rate\":1,\"burst\":1,\"maxDelayMs\":1000}");
+        neverPasses("patient", "a\nb\nc", "at most 2 messages");
+    }
+
+    private static void neverPasses(String topic, String lines, String reason) throws Exception {
+        HttpResponse<String> answer = broker.post("/mpub?topic=" + topic, lines.getBytes(UTF_8));
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(413);
+        assertThat(BrokerUnderTest.message(answer)).isEqualTo("BATCH_TOO_BIG");
+        assertThat(answer.body()).contains(reason);
+        assertThat(answer.headers().firstValue("Retry-After")).isEmpty();
     }
 
     @Test
@@ -382,14 +524,34 @@ class NsqdRoutesTest {
     void shouldTellWhereATopicCanBeConsumed() throws Exception {
         published(pub("topic=t-where", "x"));
         JsonNode found = broker.json("/lookup?topic=t-where");
+        assertThat(found.get("channels")).isEmpty();
         assertThat(found.get("producers")).hasSize(1);
         JsonNode producer = found.at("/producers/0");
+        // What nsqlookupd says of an nsqd, and in /nodes also its topics; clients and nsqadmin read these.
+        assertThat(producer.fieldNames())
+                .toIterable()
+                .containsExactlyInAnyOrder(
+                        "remote_address", "hostname", "broadcast_address", "tcp_port", "http_port", "version");
         assertThat(producer.get("broadcast_address").asText())
                 .isEqualTo(broker.tcp().host());
         assertThat(producer.get("tcp_port").asInt()).isEqualTo(broker.tcp().port());
         assertThat(broker.http()).endsWith(":" + producer.get("http_port").asInt());
         JsonNode nodes = broker.json("/nodes");
+        assertThat(nodes.at("/producers/0").fieldNames())
+                .toIterable()
+                .containsExactlyInAnyOrder(
+                        "remote_address",
+                        "hostname",
+                        "broadcast_address",
+                        "tcp_port",
+                        "http_port",
+                        "version",
+                        "tombstones",
+                        "topics");
         assertThat(nodes.at("/producers/0/topics").toString()).contains("t-where");
+        assertThat(nodes.at("/producers/0/tombstones"))
+                .hasSameSizeAs(nodes.at("/producers/0/topics"))
+                .noneMatch(JsonNode::asBoolean);
         assertThat(broker.json("/info").get("tcp_port").asInt())
                 .isEqualTo(broker.tcp().port());
         published(broker.get("/ping"));

@@ -419,6 +419,37 @@ class NegotiationTest {
         assertThat(port.published).hasSize(1);
     }
 
+    /** The answer to new keys can't go before what the client does not read, and nothing can be read before that answer. */
+    @Test
+    void shouldTakeNewKeysFromAClientThatDoesNotReadAndGoOnWhenItDoes() throws Exception {
+        start(terms(false, Optional.empty(), AccessRights.OPEN));
+        int messages = 400;
+        try (Client client = Client.greeted(loop);
+                Client publisher = Client.greeted(loop)) {
+            client.identify("{\"feature_negotiation\":true,\"tls_v1\":true}");
+            assertThat(client.tls(broker.trusting(null), "TLSv1.3").answer()).isEqualTo("OK");
+            assertThat(client.send("SUB orders audit\n").answer()).isEqualTo("OK");
+            client.send("RDY 2500\n");
+            for (int i = 0; i < messages; i++) {
+                assertThat(publisher
+                                .send(Client.command("PUB orders", new byte[50_000]))
+                                .answer())
+                        .isEqualTo("OK");
+            }
+            // With 1.3 new keys for both sides.
+            client.renegotiate();
+            client.send(Client.command("PUB orders", "last"));
+            int received = 0;
+            boolean answered = false;
+            while (received <= messages || !answered) {
+                Client.Frame frame = client.frame();
+                received += frame.type() == Frames.MESSAGE ? 1 : 0;
+                answered |= frame.type() == Frames.RESPONSE;
+            }
+            assertThat(received).isEqualTo(messages + 1);
+        }
+    }
+
     @Test
     void shouldRefuseDeflateWhenTheMemoryForItIsTaken() throws Exception {
         start(terms(false, Optional.empty(), AccessRights.OPEN));

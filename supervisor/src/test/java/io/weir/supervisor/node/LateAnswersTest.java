@@ -1,0 +1,87 @@
+package io.weir.supervisor.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.WeirSettings.StoreKind;
+import io.weir.supervisor.Await;
+import io.weir.supervisor.store.RunningStore;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Requests that take too long, because of whoever sent them or because the cluster does not answer: an answer in good form all the same. */
+@Timeout(120)
+class LateAnswersTest {
+    @TempDir
+    private Path dir;
+
+    private RunningStore store;
+    private boolean storeAway;
+    private BrokerUnderTest broker;
+
+    @BeforeEach
+    void start() throws Exception {
+        store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
+        Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
+        environment.put("WEIR_HTTP_REQUEST_TIMEOUT", "3s");
+        environment.put("WEIR_TOPICS_DEFAULTS", "* 1000000 100000");
+        broker = BrokerUnderTest.start(environment);
+        Await.until("b1 is ready", () -> broker.get("/ready").statusCode() == 200);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        broker.post("/stop");
+        broker.awaitEnd();
+        if (!storeAway) {
+            store.close();
+        }
+    }
+
+    @Test
+    void shouldSayThatTheBodyDidNotComeInTime() throws Exception {
+        for (String request : List.of("POST /pub?topic=t", "POST /mpub?topic=t", "POST /v1/topics/t")) {
+            try (RawHttp http = new RawHttp(broker)) {
+                http.write(request + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
+                http.write("half");
+                assertThat(http.line()).as(request).startsWith("HTTP/1.1 408");
+                assertThat(http.head()).as(request).contains("Content-Type: application/json");
+                assertThat(http.body()).as(request).contains("\"TIMEOUT\"");
+            }
+        }
+    }
+
+    /** With the store away no topic's entity comes to life, and nobody answers for it. */
+    @Test
+    void shouldSayInJsonThatTheClusterDidNotAnswerWhenATopicsShardIsAway() throws Exception {
+        store.close();
+        storeAway = true;
+        for (String path : List.of(
+                "/topic/create?topic=t",
+                "/topic/pause?topic=t",
+                "/topic/empty?topic=t",
+                "/topic/delete?topic=t",
+                "/channel/create?topic=t&channel=c",
+                "/channel/pause?topic=t&channel=c",
+                "/channel/empty?topic=t&channel=c",
+                "/channel/delete?topic=t&channel=c",
+                "/v1/topics/t/pause")) {
+            away(path, broker.post(path));
+        }
+        away("delivery", broker.send("PUT", "/v1/topics/t/delivery", BodyPublishers.ofString("{\"maxQueued\":1}")));
+        away("channel", broker.send("PUT", "/v1/topics/t/channels/c", BodyPublishers.noBody()));
+    }
+
+    private static void away(String what, HttpResponse<String> answer) {
+        assertThat(answer.statusCode()).as(what).isEqualTo(503);
+        assertThat(BrokerUnderTest.message(answer)).as(what).isEqualTo("UNAVAILABLE");
+        assertThat(answer.body()).as(what).contains("the cluster did not answer in time");
+    }
+}
