@@ -21,19 +21,17 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./weir} as a user types it: the real script, real processes, real exit codes. */
+@Tag("side-by-side")
 @Timeout(240)
 class LauncherIT {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
     @TempDir
     private Path dir;
@@ -49,7 +47,6 @@ class LauncherIT {
     void shouldStartShowResumeAndStopAClusterAndLeaveNothingBehind() throws Exception {
         String data = dir.resolve("data").toString();
         String base = Integer.toString(BrokerCluster.freePortBase(2));
-        Set<Path> sharedBefore = sharedMemory();
         String settings = Files.writeString(dir.resolve("my.conf"), "weir.topics.max-message-size = 7KiB")
                 .toString();
         String other = Files.writeString(dir.resolve("other.conf"), "weir.topics.max-message-size = 8KiB")
@@ -73,6 +70,8 @@ class LauncherIT {
             assertThat(up.exit()).as(up.err()).isZero();
             assertThat(up.json().at("/brokers/0/tcp").asText()).isEqualTo("127.0.0.1:" + base);
             started.addAll(processesIn(data));
+            assertThat(ClusterDirectory.existing(Path.of(data)).aeronDirectory())
+                    .exists();
             assertThat(takes(base, 7 * 1024)).isTrue();
             assertThat(takes(base, 7 * 1024 + 1)).isFalse();
             refused("run with other settings: 'weir down' first", "up", "--detach", "--data", data, "--config", other);
@@ -124,7 +123,7 @@ class LauncherIT {
             weir("down", "--data", data);
         }
         assertThat(started).noneMatch(LocalProcess::isAlive);
-        assertThat(sharedMemory()).isEqualTo(sharedBefore);
+        assertThat(ClusterDirectory.existing(Path.of(data)).aeronDirectory()).doesNotExist();
         assertThat(dir.resolve("user").resolve("last")).doesNotExist();
         assertThat(weir("status").exit()).as("nothing is up any more").isEqualTo(3);
     }
@@ -181,7 +180,6 @@ class LauncherIT {
     @Test
     void shouldSayInOneLineWhatToDoWhenAStartIsNotPossible() throws Exception {
         int base = BrokerCluster.freePortBase(1);
-        Set<Path> sharedBefore = sharedMemory();
         try (ServerSocket taken = new ServerSocket(base + 1, 1, InetAddress.getByName("127.0.0.1"))) {
             assertThat(taken.isBound()).isTrue();
             refused(
@@ -216,7 +214,7 @@ class LauncherIT {
                 .as("what was started with it is stopped")
                 .noneMatch(LocalProcess::isAlive);
 
-        assertThat(sharedMemory()).isEqualTo(sharedBefore);
+        assertThat(ClusterDirectory.existing(locked).aeronDirectory()).doesNotExist();
 
         Files.createDirectory(dir.resolve("foreign"));
         Files.writeString(dir.resolve("foreign").resolve("thesis.doc"), "mine");
@@ -356,17 +354,5 @@ class LauncherIT {
         return ClusterDirectory.existing(Path.of(data)).state().orElseThrow().processes().stream()
                 .sorted(Comparator.comparing(LocalProcess::name))
                 .toList();
-    }
-
-    private static Set<Path> sharedMemory() throws IOException {
-        if (!Files.isDirectory(SHARED_MEMORY)) {
-            return Set.of();
-        }
-        try (Stream<Path> entries = Files.list(SHARED_MEMORY)) {
-            Set<Path> ours = new TreeSet<>();
-            entries.filter(entry -> entry.getFileName().toString().startsWith("weir-"))
-                    .forEach(ours::add);
-            return ours;
-        }
     }
 }

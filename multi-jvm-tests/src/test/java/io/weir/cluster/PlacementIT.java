@@ -94,7 +94,7 @@ class PlacementIT {
                         "WEIR_PLACEMENT_OBJECTIVE",
                         "500ms",
                         "WEIR_PLACEMENT_ROUND",
-                        "10s"))
+                        "7s"))
                 .start()) {
             cluster.awaitAllUp(SOON);
             new TopicClient(cluster.http("b1"), Optional.empty())
@@ -170,7 +170,7 @@ class PlacementIT {
                 .withEnvironment(Map.of(
                         "WEIR_PLACEMENT_ENABLED", "on",
                         "WEIR_PLACEMENT_OBJECTIVE", "200ms",
-                        "WEIR_PLACEMENT_ROUND", "8s"))
+                        "WEIR_PLACEMENT_ROUND", "5s"))
                 .start()) {
             cluster.awaitAllUp(SOON);
             // What waited for half a second has failed: nothing of one round is left in the next.

@@ -154,6 +154,8 @@ class MessagePathTest {
         refused("MPUB orders\n\0\0\0\5\0\0\0\7x", "E_BAD_BODY");
         refused("MPUB orders\n\0\0\0\11\0\0\0\1\0\0\0\5x", "E_BAD_MESSAGE");
         refused("DPUB orders 99999999999\n\0\0\0\1x", "E_INVALID");
+        refused("DPUB orders 3600001\n\0\0\0\1x", "E_INVALID");
+        refused("IDENTIFY\n\0\0\0\31{\"heartbeat_interval\":-1}SUB orders c\n", "OK", "E_INVALID cannot SUB");
         refused("RDY 1\n", "E_INVALID");
         refused("FIN 0123456789abcdef\n", "E_INVALID");
         refused("FIN short\n", "E_INVALID");
@@ -167,6 +169,37 @@ class MessagePathTest {
             assertThat(client.ended()).isTrue();
         }
         assertThat(broker.stats("orders").published()).isZero();
+    }
+
+    /** A consumer that takes its leave gets nothing more, and may still say what became of what it has. */
+    @Test
+    void shouldDeliverNothingAfterCloseAndTakeWhatIsFinishedOrGivenBack() throws IOException {
+        try (NsqSocket leaving = client();
+                NsqSocket staying = client();
+                NsqSocket publisher = client()) {
+            leaving.send("SUB orders work\nRDY 2\n");
+            assertThat(leaving.answer()).isEqualTo("OK");
+            publisher.sendBatch("orders", "a", "b");
+            assertThat(publisher.answer()).isEqualTo("OK");
+            NsqSocket.Frame a = leaving.frame();
+            NsqSocket.Frame b = leaving.frame();
+            leaving.send("CLS\n");
+            assertThat(leaving.answer()).isEqualTo("CLOSE_WAIT");
+            leaving.send("RDY 5\nCLS\n");
+            assertThat(leaving.answer()).isEqualTo("CLOSE_WAIT");
+            publisher.sendBody("PUB orders", "c");
+            assertThat(publisher.answer()).isEqualTo("OK");
+            leaving.send("FIN " + a.id() + "\n");
+            // Longer than any delay may be: as long as may be.
+            leaving.send("REQ " + b.id() + " 99999999999\n");
+            leaving.send("FIN " + a.id() + "\n");
+            assertThat(leaving.answer()).startsWith("E_FIN_FAILED");
+            leaving.send("REQ " + b.id() + " 0\n");
+            assertThat(leaving.answer()).startsWith("E_REQ_FAILED");
+            staying.send("SUB orders work\nRDY 5\n");
+            assertThat(staying.answer()).isEqualTo("OK");
+            assertThat(staying.frame().text()).isEqualTo("c");
+        }
     }
 
     private void refused(String bytes, String... answers) throws IOException {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.weir.cluster.BuiltDistribution;
-import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.history.Invariant;
 import io.weir.cluster.history.Verdict;
 import io.weir.cluster.stage.Stage;
@@ -57,19 +56,6 @@ class ChaosIT {
         assertThat(outcome.check().verdict(Invariant.C1).held()).isTrue();
         assertThat(outcome.check().verdict(Invariant.C9).held()).isTrue();
         assertThat(outcome.faults()).containsKeys("move", "move-and-kill", "store-full", "limit");
-    }
-
-    /** A checker that cannot fail proves nothing: the same run, with a rule of the protocol left out. */
-    @Test
-    void shouldNoticeWhenNobodyLooksAtTheLease() throws IOException, InterruptedException {
-        ChaosOutcome outcome = run(ChaosPlan.of(3, 13, Duration.ofSeconds(5), directory("no-lease-check"))
-                .withFaults(List.of(Fault.PARTITION_ONE))
-                .flooding()
-                .endingBriefly()
-                .breaking(BrokenRule.NO_LEASE_CHECK));
-
-        assertThat(outcome.check().verdict(Invariant.C4).violated()).isTrue();
-        assertThat(outcome.allHeld()).isFalse();
     }
 
     static Path directory(String name) throws IOException {

@@ -8,8 +8,12 @@ import io.weir.supervisor.store.RunningStore;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -63,6 +67,9 @@ class LateAnswersTest {
     void shouldSayInJsonThatTheClusterDidNotAnswerWhenATopicsShardIsAway() throws Exception {
         store.close();
         storeAway = true;
+        // All at once: each takes its time.
+        Map<String, Future<HttpResponse<String>>> answers = new LinkedHashMap<>();
+        ExecutorService threads = Executors.newCachedThreadPool();
         for (String path : List.of(
                 "/topic/create?topic=t",
                 "/topic/pause?topic=t",
@@ -73,10 +80,19 @@ class LateAnswersTest {
                 "/channel/empty?topic=t&channel=c",
                 "/channel/delete?topic=t&channel=c",
                 "/v1/topics/t/pause")) {
-            away(path, broker.post(path));
+            answers.put(path, threads.submit(() -> broker.post(path)));
         }
-        away("delivery", broker.send("PUT", "/v1/topics/t/delivery", BodyPublishers.ofString("{\"maxQueued\":1}")));
-        away("channel", broker.send("PUT", "/v1/topics/t/channels/c", BodyPublishers.noBody()));
+        answers.put(
+                "delivery",
+                threads.submit(() ->
+                        broker.send("PUT", "/v1/topics/t/delivery", BodyPublishers.ofString("{\"maxQueued\":1}"))));
+        answers.put(
+                "channel",
+                threads.submit(() -> broker.send("PUT", "/v1/topics/t/channels/c", BodyPublishers.noBody())));
+        threads.shutdown();
+        for (Map.Entry<String, Future<HttpResponse<String>>> answer : answers.entrySet()) {
+            away(answer.getKey(), answer.getValue().get());
+        }
     }
 
     private static void away(String what, HttpResponse<String> answer) {

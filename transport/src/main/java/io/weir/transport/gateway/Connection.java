@@ -887,7 +887,6 @@ final class Connection implements Publisher, Subscriber {
             }
         }
         if (!unsent()) {
-            // What follows was never late: a stall is counted from here.
             lastWriteNs = nowNs;
             releaseOut();
             if (state == State.LINGERING) {
@@ -1008,6 +1007,10 @@ final class Connection implements Publisher, Subscriber {
     }
 
     private boolean ensureOut() {
+        if (!unsent()) {
+            // A stall is counted from when something began to wait, however long there was nothing before.
+            lastWriteNs = loop.nowNs();
+        }
         if (out == null) {
             out = taken();
         }

@@ -152,6 +152,54 @@ class GatewayLoopTest {
         assertThat(broker.arrivalsNs).containsExactly(1_000L, 1_000L, 3_000L);
     }
 
+    @Test
+    void shouldGoOnWhenSomethingFailsThatIsNoException() throws Exception {
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime)) {
+            loop.start(port);
+            AtomicBoolean thrown = new AtomicBoolean();
+            port.work.add(() -> {
+                thrown.set(true);
+                throw new StackOverflowError("on purpose");
+            });
+            loop.wakeUp();
+            GatewayFuzzTest.await("it was thrown", thrown::get);
+            try (Client client = Client.greeted(loop)) {
+                assertThat(client.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+            }
+        }
+    }
+
+    /** Whoever sends a byte now and then is heard of, but holds memory for a command that never comes. */
+    @Test
+    void shouldCloseAClientWhoseCommandDoesNotComeToAnEnd() throws Exception {
+        GatewaySettings usual = GatewaySettings.defaults();
+        AtomicLong clock = new AtomicLong(1);
+        RecordingPort port = new RecordingPort();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (GatewayLoop loop = new GatewayLoop(any, usual, clock::get)) {
+            loop.start(port);
+            try (Client idle = Client.greeted(loop);
+                    Client dribbling = Client.greeted(loop)) {
+                idle.identify("{\"heartbeat_interval\":-1}");
+                dribbling.identify("{\"heartbeat_interval\":-1}");
+                dribbling.send("PUB t\n\0\1\0\0");
+                // Who is answered now came after it.
+                assertThat(idle.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                // 64 KiB take eight seconds of a very slow line, beside what every client may stand still.
+                clock.addAndGet(usual.stallNs() + TimeUnit.SECONDS.toNanos(7));
+                loop.wakeUp();
+                dribbling.send("x");
+                assertThat(idle.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+                clock.addAndGet(TimeUnit.SECONDS.toNanos(2));
+                loop.wakeUp();
+                assertThat(dribbling.ended()).isTrue();
+                assertThat(idle.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
+            }
+        }
+    }
+
     /** Breaks it as nothing from outside should be able to. */
     private static void damage(GatewayLoop loop, int index) throws ReflectiveOperationException {
         Field connections = GatewayLoop.class.getDeclaredField("connections");

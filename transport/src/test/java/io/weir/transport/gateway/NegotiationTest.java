@@ -292,6 +292,9 @@ class NegotiationTest {
             {"sample_rate":100}                 | E_BAD_BODY IDENTIFY sample rate (100) is invalid
             {"sample_rate":-1}                  | E_BAD_BODY IDENTIFY sample rate (-1) is invalid
             {"heartbeat_interval":999}          | E_BAD_BODY IDENTIFY heartbeat interval (999) is invalid
+            {"heartbeat_interval":60001}        | E_BAD_BODY IDENTIFY heartbeat interval (60001) is invalid
+            {"output_buffer_size":65537}        | E_BAD_BODY IDENTIFY output buffer size (65537) is invalid
+            {"output_buffer_timeout":30001}     | E_BAD_BODY IDENTIFY output buffer timeout (30001) is invalid
             {"heartbeat_interval":"often"}      | E_BAD_BODY IDENTIFY heartbeat_interval is not a number
             {"msg_timeout":9999999999}          | E_BAD_BODY IDENTIFY msg timeout (9999999999) is invalid
             {"output_buffer_size":63}           | E_BAD_BODY IDENTIFY output buffer size (63) is invalid
