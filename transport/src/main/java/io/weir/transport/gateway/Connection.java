@@ -903,6 +903,7 @@ final class Connection implements Publisher, Subscriber {
         flush(nowNs);
         if (state == State.UPGRADING) {
             upgrade(nowNs);
+            readOn();
             return;
         }
         if (out == null || out.remaining() > out.capacity() / 2) {
