@@ -257,6 +257,9 @@ class LauncherIT {
                 "--config",
                 Files.writeString(dir.resolve("typo.conf"), "weir.tcp.max-conections = 1")
                         .toString());
+        assertThat(dir.resolve("d").resolve("brokers.conf"))
+                .as("the next start is not to fail for it")
+                .doesNotExist();
         Files.writeString(dir.resolve("file"), "");
         refused(
                 "can't be written",

@@ -91,7 +91,7 @@ public final class Federation implements Duty, LinkEvents {
 
     /**
      * On the message path's thread: sends a publication to its home, whose outcome the publisher is told as if it were this broker's. When the
-     * link breaks before, it is told as failed, though it may have been published.
+     * link breaks before, it is told that it may have been published.
      *
      * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher is not told then
      */

@@ -28,7 +28,7 @@ import java.util.stream.Stream;
  * version           of this layout
  * cluster.json      what the cluster consists of ({@link ClusterState})
  * store/            the embedded store's database, and its password, for this user only
- * brokers.conf      settings that every broker has, where there are some
+ * brokers.conf      settings that every broker has; empty unless some were given
  * brokers/ID/       a broker's settings and its own data
  * logs/NAME.log     what each process said
  * </pre>
@@ -122,14 +122,22 @@ public final class ClusterDirectory {
         return root.resolve("logs").resolve(name + ".log");
     }
 
-    /** Settings that every broker has beside its own. */
-    Optional<String> settings() throws IOException {
+    /** Settings that every broker has beside its own; empty if there are none. */
+    String settings() {
         Path file = root.resolve("brokers.conf");
-        return Files.exists(file) ? Optional.of(Files.readString(file)) : Optional.empty();
+        try {
+            return Files.exists(file) ? Files.readString(file) : "";
+        } catch (IOException e) {
+            throw noRights(root);
+        }
     }
 
-    void keepSettings(String text) throws IOException {
-        writeSecret(root.resolve("brokers.conf"), text);
+    void keepSettings(String text) {
+        try {
+            writeSecret(root.resolve("brokers.conf"), text);
+        } catch (IOException e) {
+            throw noRights(root);
+        }
     }
 
     Path storeDirectory() {

@@ -82,17 +82,19 @@ public final class LocalCluster {
     /** Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it fails. */
     public ClusterState up(Plan plan) {
         try (Closeable locked = directory.lock()) {
-            ClusterState planned = planned(plan);
-            List<String> missing = missing(planned);
-            checkPorts(planned, missing);
-            plan.settings().ifPresent(file -> takeSettings(file, planned));
-            directory.write(planned);
-            ClusterState state = planned;
+            ClusterState state = planned(plan);
+            List<String> missing = missing(state);
+            checkPorts(state, missing);
+            String settings =
+                    plan.settings().isPresent() ? given(plan.settings().get(), state) : directory.settings();
+            directory.write(state);
             try {
                 for (String name : missing) {
-                    state = start(state, name, plan.environment());
+                    state = start(state, name, settings, plan.environment());
                 }
                 awaitReady(state, missing);
+                // Only now: settings that no broker starts with must not be in the way of the next attempt.
+                directory.keepSettings(settings);
             } catch (RuntimeException e) {
                 stop(state, missing);
                 if (missing.contains(ClusterState.DRIVER)) {
@@ -118,7 +120,7 @@ public final class LocalCluster {
 
     /** Starts one broker again; returns once it is ready. */
     public void startBroker(String id, Map<String, String> environment) {
-        ClusterState state = start(state(), id, environment);
+        ClusterState state = start(state(), id, directory.settings(), environment);
         awaitReady(state, List.of(id));
     }
 
@@ -182,7 +184,7 @@ public final class LocalCluster {
         });
     }
 
-    private ClusterState start(ClusterState state, String name, Map<String, String> environment) {
+    private ClusterState start(ClusterState state, String name, String settings, Map<String, String> environment) {
         Process process =
                 switch (name) {
                     case ClusterState.STORE ->
@@ -211,7 +213,7 @@ public final class LocalCluster {
                                 List.of(
                                         "broker",
                                         "--config",
-                                        writeSettings(state, name).toString()),
+                                        writeSettings(state, name, settings).toString()),
                                 directory.log(name),
                                 environment);
                 };
@@ -220,12 +222,11 @@ public final class LocalCluster {
         return started;
     }
 
-    /** Keeps what a file says for every broker, for this start and the next ones; nothing changes under a broker that runs. */
-    private void takeSettings(Path file, ClusterState state) {
+    /** What a file says for every broker; nothing changes under a broker that runs. */
+    private String given(Path file, ClusterState state) {
         try {
             String text = Files.readString(file);
-            if (state.brokerIds().stream().anyMatch(state::isAlive)
-                    && !text.equals(directory.settings().orElse(""))) {
+            if (state.brokerIds().stream().anyMatch(state::isAlive) && !text.equals(directory.settings())) {
                 throw new LocalClusterException(
                         "the brokers in " + directory.root() + " run with other settings: 'weir down' first");
             }
@@ -236,7 +237,7 @@ public final class LocalCluster {
                             file + " sets weir." + key + ", which 'weir up' decides itself: remove it there");
                 }
             }
-            directory.keepSettings(text);
+            return text;
         } catch (ConfigException e) {
             throw new LocalClusterException(file + " can't be parsed: " + e.getMessage());
         } catch (IOException e) {
@@ -245,15 +246,14 @@ public final class LocalCluster {
     }
 
     /** A broker's settings as a file, so that it can also be started by hand: {@code weir broker --config FILE}. */
-    private Path writeSettings(ClusterState state, String id) {
+    private Path writeSettings(ClusterState state, String id, String given) {
         String decided = decided(state, id).entrySet().stream()
                 .map(entry -> "  " + entry.getKey() + " = " + entry.getValue() + "\n")
                 .collect(Collectors.joining("", "weir {\n", "}\n"));
         try {
             Files.createDirectories(directory.brokerDirectory(id));
             Path file = directory.brokerDirectory(id).resolve("broker.conf");
-            directory.writeSecret(
-                    file, directory.settings().map(given -> given + "\n").orElse("") + decided);
+            directory.writeSecret(file, given.isEmpty() ? decided : given + "\n" + decided);
             return file;
         } catch (IOException e) {
             throw new LocalClusterException("the settings of " + id + " can't be written: " + e.getMessage());

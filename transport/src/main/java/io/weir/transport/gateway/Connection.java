@@ -21,9 +21,9 @@ import java.util.concurrent.TimeUnit;
  * holds back the others that are published on the same connection. Only publications that are on their way to a home at another broker
  * may be followed by further ones, up to {@link OpenPublications#MOST}.
  *
- * <p>A topic that polices its limit refuses at once: {@code E_PUB_FAILED} (MPUB, DPUB) with "retry after N ms" in its text, and the connection
- * stays open, so that a client which reads errors can come again. Clients differ in what they make of it (some close the connection, one
- * drops the message without a word): with those, topics that let publishers wait are the better choice.
+ * <p>What a limit refuses, at once where it polices and after the longest wait where it shapes, was not published: {@code E_PUB_FAILED PUB
+ * refused: …} (MPUB, DPUB), with "retry after N ms" where that is known, and the connection stays open, so that a client which reads errors
+ * can come again. After any other error it ends. Errors come in their turn, behind the answers of the publications before them.
  *
  * <p>What is to be sent waits in one bounded buffer, of which the last bytes are kept for answers. A message that finds no
  * room is not taken, and the channel keeps it; when there is no room for answers, no command is read. A client that takes
