@@ -10,7 +10,6 @@ import io.weir.config.WeirSettings.BrokerSettings;
 import io.weir.config.WeirSettings.ClusterSettings;
 import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.WeirSettings.PlacementSettings;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.WeirSettings.SupplySettings;
 import io.weir.config.WeirSettings.TopicsSettings;
@@ -35,6 +34,7 @@ import java.util.TreeMap;
  * @param akka the same as the actor system's configuration
  */
 public record SettingsLoader(WeirSettings settings, Config akka) {
+    private static final String STORE_SCHEME = "jdbc:postgresql:";
     private static final int MIN_TOKEN_LENGTH = 16;
 
     /** Loads for a broker process. */
@@ -153,12 +153,6 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
             endpoints.add(Map.of("host", contact.host(), "port", contact.port()));
         }
         derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
-        derived.put(
-                "akka-persistence-jdbc.shared-databases.slick.profile",
-                settings.store().kind().slickProfile());
-        derived.put(
-                "akka-persistence-jdbc.shared-databases.slick.db.driver",
-                settings.store().kind().driver());
         Config config = ConfigFactory.empty("derived");
         for (Map.Entry<String, Object> entry : derived.entrySet()) {
             config = config.withValue(entry.getKey(), ConfigValueFactory.fromAnyRef(entry.getValue()));
@@ -268,16 +262,18 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
     }
 
     private static StoreSettings store(Config config) {
-        String url =
-                required(config, "weir.store.url", "a broker needs a store, as jdbc:h2:tcp:… or jdbc:postgresql:…");
+        String url = required(config, "weir.store.url", "a broker needs a store, as jdbc:postgresql:…");
         // The URL may carry a password: the message shows its scheme only.
-        StoreKind kind = StoreKind.ofUrl(url)
-                .orElseThrow(() -> SettingsException.of(
-                        "weir.store.url",
-                        url.replaceFirst("(?<=^.{0,20}:).*", "…"),
-                        "must begin with jdbc:h2: or jdbc:postgresql:"));
+        if (!url.startsWith(STORE_SCHEME)) {
+            throw SettingsException.of(
+                    "weir.store.url",
+                    url.replaceFirst("(?<=^.{0,20}:).*", "…"),
+                    "must begin with " + STORE_SCHEME
+                            + (url.startsWith("jdbc:h2:")
+                                    ? " (H2 is no store any more: it lost what it had acknowledged)"
+                                    : ""));
+        }
         return new StoreSettings(
-                kind,
                 url,
                 text(config, "weir.store.user"),
                 text(config, "weir.store.password"),

@@ -48,7 +48,6 @@ public record WeirSettings(
 
     /** The durable store. */
     public record StoreSettings(
-            StoreKind kind,
             String url,
             String user,
             String password,
@@ -59,7 +58,7 @@ public record WeirSettings(
         /** Without the password, and without the URL's parameters, which may hold one. */
         @Override
         public String toString() {
-            return "StoreSettings[kind=" + kind + ", url=" + safeUrl() + ", user=" + user + "]";
+            return "StoreSettings[url=" + safeUrl() + ", user=" + user + "]";
         }
 
         public String safeUrl() {
@@ -117,37 +116,4 @@ public record WeirSettings(
             Duration round,
             Duration brokenFor,
             Duration pause) {}
-
-    /** The databases that a store can be. */
-    public enum StoreKind {
-        H2("org.h2.Driver", "slick.jdbc.H2Profile$", "jdbc:h2:"),
-        POSTGRESQL("org.postgresql.Driver", "slick.jdbc.PostgresProfile$", "jdbc:postgresql:");
-
-        private final String driver;
-        private final String slickProfile;
-        private final String urlPrefix;
-
-        StoreKind(String driver, String slickProfile, String urlPrefix) {
-            this.driver = driver;
-            this.slickProfile = slickProfile;
-            this.urlPrefix = urlPrefix;
-        }
-
-        public String driver() {
-            return driver;
-        }
-
-        public String slickProfile() {
-            return slickProfile;
-        }
-
-        static Optional<StoreKind> ofUrl(String url) {
-            for (StoreKind kind : values()) {
-                if (url.startsWith(kind.urlPrefix)) {
-                    return Optional.of(kind);
-                }
-            }
-            return Optional.empty();
-        }
-    }
 }

@@ -26,7 +26,7 @@ class SettingsLoaderTest {
     private final Map<String, String> environment = new HashMap<>(Map.of(
             "WEIR_BROKER_ID", "b1",
             "WEIR_BROKER_DATA_DIR", "/tmp/b1",
-            "WEIR_STORE_URL", "jdbc:h2:tcp://127.0.0.1:4158/weir",
+            "WEIR_STORE_URL", "jdbc:postgresql://127.0.0.1:4158/weir",
             "WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS", "127.0.0.1:4153"));
 
     @Test
@@ -36,7 +36,6 @@ class SettingsLoaderTest {
         assertThat(settings.broker().id().value()).isEqualTo("b1");
         assertThat(settings.http().address()).isEqualTo(new Endpoint("127.0.0.1", 4151));
         assertThat(settings.cluster().contactPoints()).containsExactly(new Endpoint("127.0.0.1", 4153));
-        assertThat(settings.store().kind()).isEqualTo(WeirSettings.StoreKind.H2);
     }
 
     /** Akka's own 30 s and 60 s kept every ledger shut for so long after a store was back. */
@@ -83,7 +82,8 @@ class SettingsLoaderTest {
             WEIR_CLUSTER_TRANSPORT       | aeron-udp | weir.aeron.directory
             WEIR_CLUSTER_STABLE_AFTER    | 1ms       | weir.cluster.stable-after = "1ms": must be a duration from 2s
             WEIR_CLUSTER_STABLE_AFTER    | soon      | weir.cluster.stable-after = "soon": must be a duration
-            WEIR_STORE_URL               | jdbc:oracle:x | must begin with jdbc:h2: or jdbc:postgresql:
+            WEIR_STORE_URL               | jdbc:oracle:x | must begin with jdbc:postgresql:
+            WEIR_STORE_URL               | jdbc:h2:tcp://x | (H2 is no store any more: it lost what it had acknowledged)
             WEIR_HTTP_ADMIN_TOKEN        | short     | at least 16 are needed
             WEIR_TCP_AUTH_SECRET         | short     | weir.tcp.auth.secret has 5 characters: at least 16
             WEIR_TCP_AUTH_REQUIRED       | on        | needs weir.tcp.auth.secret or weir.tcp.auth.tokens

@@ -40,6 +40,7 @@ public final class BrokerCluster implements AutoCloseable {
     private static final int FORK = Integer.getInteger("surefire.forkNumber", 1);
 
     private static final Duration POLL = Duration.ofMillis(100);
+    private static final Duration STOP_WITHIN = Duration.ofSeconds(30);
 
     /** What a cluster will be. */
     public static final class Builder {
@@ -49,6 +50,7 @@ public final class BrokerCluster implements AutoCloseable {
         private Optional<String> storeUrl = Optional.empty();
         private Map<String, String> environment = Map.of();
         private Optional<Sabotage> sabotage = Optional.empty();
+        private boolean kept;
 
         private Builder(int brokers) {
             this.brokers = brokers;
@@ -83,25 +85,38 @@ public final class BrokerCluster implements AutoCloseable {
             return this;
         }
 
+        /**
+         * With the keeper that {@code weir up} leaves. Without one, as a cluster is by default, nothing but the test
+         * starts a process again that the test killed, and a dead broker's part waits for its lease.
+         */
+        public Builder withKeeper() {
+            this.kept = true;
+            return this;
+        }
+
         public BrokerCluster start() {
             deleteRecursively(directory);
-            Installation started =
+            Installation used =
                     sabotage.isPresent() ? installation.withBrokerJar(Sabotage.jar(installation)) : installation;
             Map<String, String> all = new HashMap<>(environment);
             sabotage.ifPresent(armed -> all.putAll(armed.environment()));
-            LocalCluster cluster = new LocalCluster(started, ClusterDirectory.create(directory), line -> {});
-            cluster.up(new LocalCluster.Plan(
+            LocalCluster cluster = new LocalCluster(used, ClusterDirectory.create(directory), line -> {});
+            BrokerCluster started = new BrokerCluster(cluster, kept, environment, all);
+            started.up(new LocalCluster.Plan(
                     Optional.of(brokers), Optional.of(freePortBase(brokers)), storeUrl, Optional.empty(), all));
-            return new BrokerCluster(cluster, environment, all);
+            return started;
         }
     }
 
     private final LocalCluster cluster;
+    private final boolean kept;
     private final Map<String, String> plain;
     private final Map<String, String> environment;
 
-    private BrokerCluster(LocalCluster cluster, Map<String, String> plain, Map<String, String> environment) {
+    private BrokerCluster(
+            LocalCluster cluster, boolean kept, Map<String, String> plain, Map<String, String> environment) {
         this.cluster = cluster;
+        this.kept = kept;
         this.plain = plain;
         this.environment = environment;
     }
@@ -167,7 +182,11 @@ public final class BrokerCluster implements AutoCloseable {
 
     /** Starts a broker that has died; returns once it is ready. */
     public void restart(String id) {
-        cluster.startBroker(id, environment);
+        if (kept) {
+            restartTheDead();
+        } else {
+            cluster.startBroker(id, environment);
+        }
     }
 
     /** The same with failpoints of its own; for a cluster that was started with some. */
@@ -183,7 +202,15 @@ public final class BrokerCluster implements AutoCloseable {
 
     /** Starts every process that has died. */
     public void restartTheDead() {
-        cluster.up(LocalCluster.Plan.with(environment));
+        up(LocalCluster.Plan.with(environment));
+    }
+
+    private void up(LocalCluster.Plan plan) {
+        if (kept) {
+            cluster.upKept(plan, Optional.empty());
+        } else {
+            cluster.up(plan);
+        }
     }
 
     public void awaitAllUp(Duration within) {
@@ -219,14 +246,16 @@ public final class BrokerCluster implements AutoCloseable {
         }
     }
 
+    /** SIGTERM: a broker leaves in good order; returns once its process is gone. */
+    public void stop(String name) {
+        signal("TERM", name);
+        await(name + " has ended", STOP_WITHIN, () -> !isAlive(name));
+    }
+
+    /** Kills every process: what a test has to say about leaving in good order it says with {@link #stop}, and nobody else waits for it. */
     @Override
     public void close() {
-        // A process that stands still would not hear that it should end.
-        for (LocalProcess process : cluster.state().processes()) {
-            if (process.isAlive()) {
-                signal("CONT", process.name());
-            }
-        }
+        cluster.state().processes().forEach(LocalProcess::kill);
         cluster.down();
     }
 
@@ -252,14 +281,14 @@ public final class BrokerCluster implements AutoCloseable {
     }
 
     /**
-     * A port that begins a run of free ones, below the range that the system hands out to clients. Tests that run side by side choose from
-     * different halves: one must not find free what the other is about to use.
+     * A port that begins a run of free ones, below the range that the system hands out to clients. Tests that run side by side, up to four,
+     * choose from different parts of it: one must not find free what another is about to use.
      */
     public static int freePortBase(int brokers) {
         for (int attempt = 0; attempt < 200; attempt++) {
             int base = 10_000
-                    + 10_000 * (FORK % 2)
-                    + 10 * ThreadLocalRandom.current().nextInt(1_000);
+                    + 5_500 * (FORK % 4)
+                    + 10 * ThreadLocalRandom.current().nextInt(540);
             if (Stream.iterate(base, port -> port + 1).limit(10L * brokers).allMatch(BrokerCluster::isFree)) {
                 return base;
             }

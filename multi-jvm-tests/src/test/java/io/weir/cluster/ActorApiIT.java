@@ -21,12 +21,11 @@ import io.weir.transport.api.PublishOutcome.Accepted;
 import io.weir.transport.api.SubscriptionCommand.Finish;
 import java.time.Duration;
 import java.util.Set;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** An application that joins two broker JVMs as a member. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(180)
 class ActorApiIT {
     private static final Duration SOON = Duration.ofSeconds(60);

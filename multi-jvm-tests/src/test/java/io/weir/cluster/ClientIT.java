@@ -18,12 +18,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The Java client with two broker JVMs, one of which is killed. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(180)
 class ClientIT {
     private static final Duration SOON = Duration.ofSeconds(60);

@@ -19,12 +19,12 @@ import io.weir.limiter.supply.AdmissionHistory.Admission;
 import io.weir.limiter.supply.Failpoints.Step;
 import io.weir.supervisor.local.LocalClusterException;
 import io.weir.supervisor.node.TopicRequest;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -52,6 +52,7 @@ import org.slf4j.LoggerFactory;
  * Brokers that break a rule on purpose, in a real cluster, and the checkers that notice it. Whoever trusts "no violation" wants to have seen
  * one. Ordered, since what breaks the books stays in them: first the rules that only the gates can break.
  */
+@Measuring
 @Tag("chaos")
 @Timeout(120)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -61,7 +62,7 @@ class FailpointsIT {
     private static final String LEASE = "4s";
     private static final List<String> BROKERS = List.of("b1", "b2", "b3");
 
-    private static EmbeddedPostgres postgres;
+    private static OtherStore postgres;
     private static BrokerCluster cluster;
     private static SupplyWatch watch;
 
@@ -73,8 +74,8 @@ class FailpointsIT {
     static void start() throws IOException, SQLException {
         Path directory = BuiltDistribution.directory("failpoints");
         Path history = directory.resolve("history");
-        postgres = EmbeddedPostgres.builder().start();
-        String store = postgres.getJdbcUrl("postgres", "postgres");
+        postgres = OtherStore.start("failpoints-store");
+        String store = postgres.url();
         cluster = BrokerCluster.of(3)
                 .from(BuiltDistribution.installation())
                 .in(directory)
@@ -92,7 +93,7 @@ class FailpointsIT {
 
     @AfterAll
     static void stop() throws IOException, SQLException {
-        try (EmbeddedPostgres last = postgres;
+        try (OtherStore last = postgres;
                 BrokerCluster second = cluster;
                 SupplyWatch first = watch) {
             assertThat(first).isNotNull();
@@ -223,7 +224,7 @@ class FailpointsIT {
 
     /** PostgreSQL's first process and all that serve connections. */
     private static List<ProcessHandle> storeProcesses() throws SQLException {
-        try (Connection connection = postgres.getPostgresDatabase().getConnection();
+        try (Connection connection = DriverManager.getConnection(postgres.url());
                 ResultSet pid = connection.createStatement().executeQuery("SELECT pg_backend_pid()")) {
             pid.next();
             ProcessHandle first = ProcessHandle.of(pid.getLong(1))
@@ -269,6 +270,7 @@ class FailpointsIT {
                     .satisfies(found -> LOG.info("Caught: {}", found))
                     .extracting(Violation::invariant)
                     .isEqualTo("C1");
+            one.stop("b1");
         }
         assertThat(directory.resolve("logs").resolve("b1.log"))
                 .as("how it ended when it was told to stop")
@@ -330,15 +332,7 @@ class FailpointsIT {
     }
 
     private static void awaitShare(String topic, String broker, double rate) {
-        SupplyWatch.await(
-                broker + " has " + rate + "/s of " + topic,
-                SOON,
-                () -> topics("b1")
-                        .describe(topic)
-                        .filter(seen -> seen.shares().stream()
-                                .anyMatch(share -> share.broker().equals(broker) && share.rate() >= rate))
-                        .isPresent(),
-                () -> topics("b1").describe(topic));
+        SupplyWatch.awaitShare(topics("b1"), topic, broker, rate, SOON);
     }
 
     private interface Search {

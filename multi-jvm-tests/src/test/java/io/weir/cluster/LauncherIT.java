@@ -21,15 +21,15 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./weir} as a user types it: the real script, real processes, real exit codes. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(240)
 class LauncherIT {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -86,16 +86,22 @@ class LauncherIT {
             assertThat(again.exit()).isZero();
             assertThat(processesIn(data)).as("what runs is left alone").isEqualTo(started);
 
-            long b2 = status.at("/brokers/1/pid").asLong();
-            ProcessHandle handle = ProcessHandle.of(b2).orElseThrow();
-            handle.destroyForcibly();
-            handle.onExit().get(10, TimeUnit.SECONDS);
+            assertThat(status.at("/keeper/state").asText()).isEqualTo("up");
+            assertThat(status.at("/keeper/pid").asLong()).isEqualTo(pid(data, "keeper"));
+            assertThat(weir("status").out()).contains("kept by pid " + pid(data, "keeper"));
+
+            kill(data, "media-driver");
+            awaitAnother(data, "media-driver", started);
+
+            kill(data, "b2");
             Answer oneDead = weir("status", "-o", "json");
             assertThat(oneDead.exit()).isEqualTo(1);
             assertThat(oneDead.json().at("/brokers/1/state").asText()).isIn("unreachable", "gone");
+            await("b1 has heard of it", () -> log(data, "keeper").contains("b2#1 is written down as stopped"));
             assertThat(weir("up", "--detach").exit())
                     .as("brings the dead broker back")
                     .isZero();
+            assertThat(log(data, "keeper")).doesNotContain("b2 ended with exit code 137 after");
             started.addAll(processesIn(data));
             String http = "127.0.0.1:" + (Integer.parseInt(base) + 1);
             assertThat(weir("status", "--http", http, "-o", "json")
@@ -104,11 +110,39 @@ class LauncherIT {
                             .asLong())
                     .isEqualTo(2);
 
+            kill(data, "keeper");
+            Answer unkept = weir("status", "-o", "json");
+            assertThat(unkept.exit()).as("its death harms nobody").isZero();
+            assertThat(unkept.json().at("/keeper/state").asText()).isEqualTo("gone");
+            List<LocalProcess> orphans = othersIn(data);
+            assertThat(weir("up", "--detach", "--restart").exit()).isZero();
+            assertThat(othersIn(data))
+                    .as("the new keeper leaves alone what runs")
+                    .isEqualTo(orphans);
+            JsonNode kept = weir("status", "-o", "json").json().at("/keeper");
+            assertThat(kept.at("/state").asText()).isEqualTo("up");
+            assertThat(kept.at("/restart").asBoolean()).isTrue();
+            started.addAll(processesIn(data));
+
+            kill(data, "store");
+            kill(data, "b2");
+            awaitAnother(data, "store", started);
+            awaitAnother(data, "b2", started);
+            await("b2 is up again in a third life", () -> {
+                JsonNode now = weir("status", "-o", "json").json();
+                return now.at("/brokers/1/incarnation").asLong() == 3
+                        && now.at("/brokers").findValuesAsText("state").equals(List.of("up", "up"));
+            });
+            await("the store has b2's former life as stopped", () -> log(data, "keeper")
+                    .contains("b2#2 is written down as stopped"));
+            started.addAll(processesIn(data));
+
             Answer stop = weir("broker", "stop", "b1");
             assertThat(stop.exit()).as(stop.err()).isZero();
-            ProcessHandle.of(status.at("/brokers/0/pid").asLong())
-                    .ifPresent(b1 -> b1.onExit().orTimeout(30, TimeUnit.SECONDS).join());
+            await("b1 has left, and is not started again", () -> log(data, "keeper")
+                    .contains("b1 ended\n"));
             assertThat(weir("down").exit()).isZero();
+            assertThat(started).as("the keepers are among them").noneMatch(LocalProcess::isAlive);
 
             Answer resumed = weir("up", "--detach", "--data", data);
             assertThat(resumed.exit()).as(resumed.err()).isZero();
@@ -118,7 +152,7 @@ class LauncherIT {
                             .at("/brokers/1/incarnation")
                             .asLong())
                     .as("the store remembers")
-                    .isEqualTo(3);
+                    .isEqualTo(4);
             assertThat(takes(base, 7 * 1024 + 1)).as("settings are kept").isFalse();
         } finally {
             weir("down", "--data", data);
@@ -127,6 +161,45 @@ class LauncherIT {
         assertThat(ClusterDirectory.existing(Path.of(data)).aeronDirectory()).doesNotExist();
         assertThat(dir.resolve("user").resolve("last")).doesNotExist();
         assertThat(weir("status").exit()).as("nothing is up any more").isEqualTo(3);
+    }
+
+    /** Until it holds, or the test's time is over. */
+    private static void await(String what, Callable<Boolean> condition) throws Exception {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (!condition.call()) {
+            assertThat(System.nanoTime()).as(what).isLessThan(deadlineNs);
+            TimeUnit.MILLISECONDS.sleep(50);
+        }
+    }
+
+    private static void awaitAnother(String data, String name, List<LocalProcess> before) throws Exception {
+        await("another " + name, () -> processesIn(data).stream()
+                .anyMatch(process -> process.name().equals(name) && process.isAlive() && !before.contains(process)));
+    }
+
+    private static long pid(String data, String name) {
+        return process(data, name).pid();
+    }
+
+    private static void kill(String data, String name) {
+        process(data, name).kill();
+    }
+
+    private static LocalProcess process(String data, String name) {
+        return ClusterDirectory.existing(Path.of(data))
+                .state()
+                .flatMap(state -> state.process(name))
+                .orElseThrow();
+    }
+
+    private static List<LocalProcess> othersIn(String data) {
+        return processesIn(data).stream()
+                .filter(process -> !process.name().equals("keeper"))
+                .toList();
+    }
+
+    private static String log(String data, String name) throws IOException {
+        return Files.readString(ClusterDirectory.existing(Path.of(data)).log(name));
     }
 
     private static boolean takes(String port, int bytes) throws Exception {
@@ -164,7 +237,7 @@ class LauncherIT {
                 up.waitFor(100, TimeUnit.MILLISECONDS);
             }
             List<LocalProcess> started = processesIn(data);
-            assertThat(started).hasSize(3).allMatch(LocalProcess::isAlive);
+            assertThat(started).hasSize(4).allMatch(LocalProcess::isAlive);
 
             // As Ctrl-C does, but heard also where a build runs in the background and its processes inherit an ignored
             // SIGINT.

@@ -2,34 +2,56 @@ package io.weir.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.Endpoint;
+import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.supervisor.local.ClusterStatus;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Three broker JVMs on PostgreSQL. One cluster for all tests: each begins with every broker up. */
-@Tag("side-by-side")
+/**
+ * Three broker JVMs on PostgreSQL: who is a member, and what becomes of the supply of one that stands still. One cluster for all tests: each
+ * begins with every broker up.
+ */
+@SideBySide
 @Timeout(180)
 class MembershipIT {
+    private static final Logger LOG = LoggerFactory.getLogger(MembershipIT.class);
     private static final Duration SOON = Duration.ofSeconds(60);
+    private static final Duration STOPPED_FOR = Duration.ofSeconds(30);
+    private static final Duration LEASE = Duration.ofSeconds(6);
+    private static final List<String> BROKERS = List.of("b1", "b2", "b3");
 
-    private static EmbeddedPostgres postgres;
+    private static OtherStore postgres;
     private static BrokerCluster cluster;
+    private static SupplyWatch watch;
 
     @BeforeAll
-    static void start() throws IOException {
-        postgres = EmbeddedPostgres.builder().start();
+    static void start() throws IOException, SQLException {
+        Path directory = BuiltDistribution.directory("membership");
+        Path history = directory.resolve("history");
+        postgres = OtherStore.start("membership-store");
+        String store = postgres.url();
         cluster = BrokerCluster.of(3)
                 .from(BuiltDistribution.installation())
-                .in(BuiltDistribution.directory("membership"))
-                .withStore(postgres.getJdbcUrl("postgres", "postgres"))
+                .in(directory)
+                .withStore(store)
+                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString()))
                 .start();
+        watch = new SupplyWatch(history, store);
     }
 
     @BeforeEach
@@ -39,9 +61,10 @@ class MembershipIT {
     }
 
     @AfterAll
-    static void stop() throws IOException {
-        try (EmbeddedPostgres last = postgres;
-                BrokerCluster first = cluster) {
+    static void stop() throws IOException, SQLException {
+        try (OtherStore last = postgres;
+                BrokerCluster second = cluster;
+                SupplyWatch first = watch) {
             assertThat(first).isNotNull();
         }
     }
@@ -76,25 +99,83 @@ class MembershipIT {
         assertThat(cluster.status("b3").rejoins()).isZero();
     }
 
+    /** A clock that is read late is what leases are for: nothing passes on supply that the others have meanwhile, before or after it is back. */
     @Test
-    void shouldRejoinWithoutHelpWhenABrokerWasStoppedForThirtySecondsAndTakenDown() {
-        long pid = cluster.pid("b2");
-        long before = cluster.line("b2").incarnation();
+    void shouldAdmitNothingPastTheLeaseAndRejoinWithoutHelpWhenABrokerWasStoppedForThirtySeconds()
+            throws IOException, SQLException {
+        String topic = "paused";
+        watch.create(topics("b1"), topic, 900, 90, "gossip", 0);
+        try (Publishers load =
+                new Publishers(broker -> Endpoint.parse(cluster.line(broker).tcp()))) {
+            BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
+            // At b1, which so has heard what b2 has.
+            SupplyWatch.awaitShare(topics("b1"), topic, "b2", 250, SOON);
+            long pid = cluster.pid("b2");
+            Holder before = watch.holder("b2");
 
-        long resumeAtNs = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        cluster.pause("b2");
-        cluster.awaitState("b2", "gone", Duration.ofSeconds(30));
-        cluster.await("30 s have passed", Duration.ofSeconds(31), () -> System.nanoTime() - resumeAtNs > 0);
-        cluster.resume("b2");
+            cluster.pause("b2");
+            long pausedNs = System.nanoTime();
+            int passed = watch.admissionsOf(topic, before).size();
+            Duration whole;
+            try {
+                BrokerShare silent = SupplyWatch.shareOf(
+                                topics("b1").describe(topic).orElseThrow(), "b2")
+                        .orElseThrow();
+                assertThat(silent.state())
+                        .as("what is told of one that does not answer")
+                        .isEqualTo("silent");
+                assertThat(silent.ageMs()).isNotNull();
+                whole = SupplyWatch.await(
+                        "the others have all of " + topic,
+                        STOPPED_FOR,
+                        () -> topics("b1")
+                                .describe(topic)
+                                .filter(found ->
+                                        SupplyWatch.shareOf(found, "b2").isEmpty() && found.sumRate() == 900)
+                                .isPresent(),
+                        () -> topics("b1").describe(topic));
+                cluster.awaitState("b2", "gone", STOPPED_FOR);
+                SupplyWatch.letPass(STOPPED_FOR.minusNanos(System.nanoTime() - pausedNs));
+            } finally {
+                cluster.resume("b2");
+            }
 
-        cluster.awaitBroker(
-                "b2",
-                "has joined again",
-                SOON,
-                status -> status.rejoins() == 1 && status.state().equals("up"));
-        cluster.awaitAllUp(SOON);
-        assertThat(cluster.status("b2").pid()).as("the same process").isEqualTo(pid);
-        assertThat(cluster.line("b2").incarnation()).isGreaterThan(before);
-        assertThat(cluster.status("b1").members()).hasSize(3);
+            cluster.awaitBroker(
+                    "b2",
+                    "has joined again",
+                    SOON,
+                    status -> status.rejoins() == 1 && status.state().equals("up"));
+            cluster.awaitAllUp(SOON);
+            assertThat(cluster.status("b2").pid()).as("the same process").isEqualTo(pid);
+            assertThat(cluster.line("b2").incarnation()).isGreaterThan(before.incarnation());
+            assertThat(cluster.status("b1").members()).hasSize(3);
+            Duration back = SupplyWatch.await(
+                    "b2 holds supply in a new life",
+                    SOON,
+                    () -> topics("b1")
+                            .describe(topic)
+                            .filter(found -> SupplyWatch.shareOf(found, "b2")
+                                            .filter(share -> share.rate() > 200)
+                                            .isPresent()
+                                    && found.sumRate() == 900)
+                            .isPresent(),
+                    () -> topics("b1").describe(topic));
+            assertThat(watch.holder("b2").incarnation()).isGreaterThan(before.incarnation());
+            List<Admission> old = watch.admissionsOf(topic, before);
+            assertThat(old.size() - passed)
+                    .as("messages that passed the gate after the pause")
+                    .isLessThanOrEqualTo(1);
+            assertThat(old).allSatisfy(each -> assertThat(each.stampNs()).isLessThan(pausedNs + LEASE.toNanos()));
+            LOG.info("SIGSTOP: whole on the others after {}; 200/s in its new life {} after it was up", whole, back);
+        }
+        watch.assertNothingViolated();
+        for (String broker : BROKERS) {
+            assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))
+                    .isZero();
+        }
+    }
+
+    private static TopicClient topics(String broker) {
+        return new TopicClient(cluster.http(broker), Optional.empty());
     }
 }

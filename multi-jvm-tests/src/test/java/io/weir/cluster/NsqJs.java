@@ -9,10 +9,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -73,6 +75,21 @@ final class NsqJs implements RealClient {
         }
         try {
             Files.createDirectories(HOME);
+            install();
+            return HOME;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    /** One at a time, since tests in other JVMs may want it too. */
+    private static void install() throws IOException, InterruptedException {
+        try (FileChannel lock =
+                FileChannel.open(HOME.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            lock.lock();
             boolean same = true;
             for (String file : List.of("package.json", "package-lock.json", "client.js")) {
                 same &= copied(file) || file.equals("client.js");
@@ -90,12 +107,6 @@ final class NsqJs implements RealClient {
                     throw new IllegalStateException("npm ci: " + Files.readString(HOME.resolve("npm.log")));
                 }
             }
-            return HOME;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted", e);
         }
     }
 

@@ -24,12 +24,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Three broker JVMs with placement: its measuring, its moves, its end on one of them, and who says over HTTP who it is. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(180)
 class PlacementIT {
     private static final Duration SOON = Duration.ofSeconds(60);

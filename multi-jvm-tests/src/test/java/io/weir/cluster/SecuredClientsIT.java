@@ -22,13 +22,12 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Clients that others wrote, against a broker that wants TLS and a secret of everybody. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(120)
 class SecuredClientsIT {
     private static final Duration SOON = Duration.ofSeconds(60);

@@ -11,6 +11,7 @@ import io.weir.cluster.stage.StagedCluster;
 import io.weir.supervisor.node.BrokerStatus;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Every lever of a cluster on a stage, pulled once, on the embedded store. */
+@Measuring
 @Tag("chaos")
 @Timeout(170)
 class StagedClusterIT {
@@ -39,7 +41,7 @@ class StagedClusterIT {
                         .from(BuiltDistribution.installation())
                         .in(BuiltDistribution.emptyDirectory("levers"))
                         .brokers(List.of("b1", "b2"))
-                        .withStoreDisk(48)
+                        .withStoreDisk(96)
                         .build()) {
             cluster.start();
             await(cluster, "both are ready", cluster::allReady);
@@ -127,8 +129,13 @@ class StagedClusterIT {
         assertThat(cluster.isStoreAlive()).isFalse();
         cluster.startStore();
         await(cluster, "the store answers again", () -> storeAnswers(cluster));
-        cluster.pauseStore();
-        cluster.resumeStore();
+        // Its children serve: they must stand still with it.
+        try (Connection open = DriverManager.getConnection(cluster.storeUrl() + "&socketTimeout=1")) {
+            cluster.pauseStore();
+            assertThatThrownBy(() -> open.createStatement().execute("SELECT 1"))
+                    .hasRootCauseInstanceOf(SocketTimeoutException.class);
+            cluster.resumeStore();
+        }
         await(cluster, "both are ready on the new store", cluster::allReady);
     }
 

@@ -11,12 +11,14 @@ import io.weir.cluster.history.StoreRecorder;
 import io.weir.cluster.history.StoredSupply;
 import io.weir.cluster.history.SupplyAudit;
 import io.weir.cluster.history.Verdict;
-import io.weir.cluster.history.Violation;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.AdmissionHistory.Admission;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LeaseRow;
+import io.weir.supervisor.node.TopicDescription;
+import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -27,6 +29,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -38,6 +41,8 @@ final class SupplyWatch implements AutoCloseable {
     private static final Duration SETTLED_WITHIN = Duration.ofSeconds(30);
 
     private record Change(long atNs, Limit limit, boolean asked) {}
+
+    private record Reading(long atNs, StoredSupply stored) {}
 
     private final Path history;
     private final StoreRecorder store;
@@ -90,10 +95,34 @@ final class SupplyWatch implements AutoCloseable {
                 .orElseThrow(() -> new AssertionError(broker + " has no live lease"));
     }
 
+    /** The messages of a topic that a broker let pass in one of its lives. */
+    List<Admission> admissionsOf(String topic, Holder holder) throws IOException {
+        return admissions().of(new TopicName(topic)).stream()
+                .filter(each -> each.broker().equals(holder.broker()) && each.incarnation() == holder.incarnation())
+                .toList();
+    }
+
+    static Optional<BrokerShare> shareOf(TopicDescription topic, String broker) {
+        return topic.shares().stream()
+                .filter(share -> share.broker().equals(broker))
+                .findFirst();
+    }
+
+    /** Waits until a broker has so much of a topic's limit, and answers how long it took. */
+    static Duration awaitShare(TopicClient at, String topic, String broker, double rate, Duration within) {
+        return await(
+                broker + " has " + rate + "/s of " + topic,
+                within,
+                () -> at.describe(topic)
+                        .flatMap(found -> shareOf(found, broker))
+                        .filter(share -> share.rate() >= rate)
+                        .isPresent(),
+                () -> at.describe(topic));
+    }
+
     /** All that was admitted and stored so far was allowed, and nothing stays behind. */
-    void assertNothingViolated() throws IOException, SQLException {
-        await("nothing is left behind", SETTLED_WITHIN, () -> unsettled().isEmpty(), this::unsettled);
-        HistoryCheck check = HistoryCheck.of(History.read(written()));
+    void assertNothingViolated() throws IOException {
+        HistoryCheck check = HistoryCheck.of(History.read(written(settled())));
         assertThat(check.admissions().topics()).containsAll(changes.keySet());
         for (Invariant invariant : CHECKED) {
             Verdict verdict = check.verdict(invariant);
@@ -103,7 +132,7 @@ final class SupplyWatch implements AutoCloseable {
     }
 
     /** All that was seen, in the file that {@code weir chaos check} would read too; it stays for who wants to look. */
-    private Path written() throws IOException, SQLException {
+    private Path written(Reading last) throws IOException {
         Path file = history.resolveSibling("history.jsonl");
         try (HistoryWriter writer = new HistoryWriter(file)) {
             changes.forEach((topic, all) -> all.forEach(change -> {
@@ -116,14 +145,29 @@ final class SupplyWatch implements AutoCloseable {
                 }
             }));
             AdmissionHistory.read(history).forEach(writer::admitted);
-            writer.store(System.nanoTime(), store.now());
+            writer.store(last.atNs, last.stored);
         }
         return file;
     }
 
-    private List<Violation> unsettled() {
+    /** Brokers go on to exchange supply, so a reading with nothing on its way is waited for, and it is the one that counts. */
+    private Reading settled() {
+        Reading[] last = new Reading[1];
+        await(
+                "nothing is left behind",
+                SETTLED_WITHIN,
+                () -> {
+                    last[0] = read();
+                    return SupplyAudit.unsettled(last[0].stored).isEmpty();
+                },
+                () -> SupplyAudit.unsettled(last[0].stored));
+        return last[0];
+    }
+
+    private Reading read() {
         try {
-            return SupplyAudit.unsettled(store.now());
+            long nowNs = System.nanoTime();
+            return new Reading(nowNs, store.now());
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }

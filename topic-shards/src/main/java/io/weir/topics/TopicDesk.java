@@ -199,8 +199,8 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
     private Behavior<Command> onAnswered(Answered answered) {
         asking.remove(answered.topic);
         String problem = answered.answer.problem();
-        if (problem != null && answered.answer.pending()) {
-            // Its name is still being freed.
+        if (answered.answer.outcome() == Topic.Outcome.ASK_AGAIN) {
+            // Its name is still being freed, or its entity moves.
             notMade(answered.topic, problem);
         } else if (problem != null) {
             path.refuse(answered.topic, problem);

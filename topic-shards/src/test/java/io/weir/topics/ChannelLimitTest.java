@@ -10,8 +10,8 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.simulation.HardBound;
-import io.weir.limiter.supply.Gates;
 import io.weir.limiter.supply.TopicGate;
+import io.weir.limiter.supply.algorithm.GateSample;
 import io.weir.topics.ShardsFixture.Reader;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -31,7 +31,7 @@ class ChannelLimitTest {
         return broker.gates.gate(KEY, broker.nowNs);
     }
 
-    private static Gates.Sample sample(ShardsFixture broker) {
+    private static GateSample sample(ShardsFixture broker) {
         var asked = broker.gates.sample(KEY);
         broker.work();
         return asked.toCompletableFuture().join();
@@ -168,7 +168,7 @@ class ChannelLimitTest {
         Reader slow = broker.reader("slow", 100);
         broker.publish("m2");
         broker.pass(SECOND_NS / 2);
-        Gates.Sample wanting = sample(broker);
+        GateSample wanting = sample(broker);
         assertThat(wanting.demand().rateMicros()).as("3 messages in 0.5 s").isEqualTo(6 * MICROS);
         assertThat(wanting.waiting()).isEqualTo(2);
         slow.subscription.close(broker.nowNs);
@@ -185,7 +185,7 @@ class ChannelLimitTest {
         for (int i = 0; i < 100; i++) {
             broker.pass(SECOND_NS / 10);
         }
-        Gates.Sample wanting = sample(broker);
+        GateSample wanting = sample(broker);
         assertThat(wanting.waiting()).isEqualTo(1_899);
         assertThat(wanting.demand().rateMicros()).isGreaterThan(1_500 * MICROS);
     }

@@ -129,21 +129,24 @@ class TopicDeskTest {
             test.asked.add(message.getClass().getSimpleName() + " " + name);
             if (message instanceof Topic.Ensure ensure) {
                 if (test.ensuresThatFail.getAndDecrement() > 0) {
-                    ensure.replyTo().tell(new Topic.Answer(TopicDefinition.none(name), true, "still being deleted"));
+                    ensure.replyTo()
+                            .tell(new Topic.Answer(
+                                    TopicDefinition.none(name), Topic.Outcome.ASK_AGAIN, "still being deleted"));
                 } else {
                     test.rows.put(Definitions.of(name, SETTINGS));
-                    ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), false, null));
+                    ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), Topic.Outcome.IN_FORCE, null));
                 }
             } else if (message instanceof Topic.EnsureChannel ensure) {
                 if (test.ensuresThatFail.getAndDecrement() > 0) {
-                    ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), false, "not now"));
+                    ensure.replyTo()
+                            .tell(new Topic.Answer(test.rows.get(name).get(), Topic.Outcome.REFUSED, "not now"));
                 } else {
                     TopicDefinition next = test.rows
                             .get(name)
                             .get()
                             .withChannel(ensure.channel(), new TopicDefinition.ChannelSettings(false));
                     test.rows.put(next);
-                    ensure.replyTo().tell(new Topic.Answer(next, false, null));
+                    ensure.replyTo().tell(new Topic.Answer(next, Topic.Outcome.IN_FORCE, null));
                 }
             }
             return Behaviors.same();

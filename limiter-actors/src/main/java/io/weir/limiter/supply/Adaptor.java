@@ -14,6 +14,7 @@ import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.PeerMessage;
 import io.weir.limiter.supply.algorithm.Targets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -63,7 +64,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
             ActorRef<Treasury.Command> local,
             SupplySettings settings) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Adaptor.class);
         this.local = local;
         this.settings = settings;
@@ -139,7 +140,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         orders.forEach((edge, parts) -> {
             ActorRef<Treasury.Command> giver = asked.get(edge.from().broker());
             if (giver != null) {
-                giver.tell(new Treasury.Give(edge.from(), edge.to(), parts));
+                giver.tell(new Treasury.Mail(new PeerMessage.Give(edge.from(), edge.to(), parts)));
             }
         });
     }

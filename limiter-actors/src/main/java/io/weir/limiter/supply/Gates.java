@@ -1,7 +1,7 @@
 package io.weir.limiter.supply;
 
 import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.supply.algorithm.GateSample;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
@@ -25,9 +25,6 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
  * resets the gates to what its journal says.
  */
 public final class Gates {
-    /** One topic's gate as the writer saw it. */
-    public record Sample(TopicName topic, Holding held, Demand demand, long waiting) {}
-
     private static final int QUEUE = 1024;
     /** So many topics are looked at between two messages, so that a report of thousands delays none noticeably. */
     private static final int SAMPLES_AT_ONCE = 128;
@@ -126,13 +123,13 @@ public final class Gates {
         return ask(nowNs -> null);
     }
 
-    /** Removes up to what is wanted; answers what it was. For the holder it is meant for only. */
+    /** {@link io.weir.limiter.supply.algorithm.Gate#release}; answers what it was. For the holder it is meant for only. */
     public CompletionStage<Map<TopicName, Holding>> remove(Holder of, Map<TopicName, Holding> wanted) {
         return ask(nowNs -> {
             Map<TopicName, Holding> removed = new LinkedHashMap<>();
             if (of.equals(holder)) {
                 wanted.forEach((topic, holding) ->
-                        removed.put(topic, gate(topic, nowNs).gate().remove(holding, nowNs)));
+                        removed.put(topic, gate(topic, nowNs).gate().release(holding, nowNs)));
             }
             return removed;
         });
@@ -159,14 +156,14 @@ public final class Gates {
     }
 
     /** What the gate of one topic holds, and what is asked of it. */
-    public CompletionStage<Sample> sample(TopicName topic) {
+    public CompletionStage<GateSample> sample(TopicName topic) {
         return ask(nowNs -> gate(topic, nowNs).sample(nowNs));
     }
 
     /** The topics that something arrived for lately; of all others the demand is 0. */
-    public CompletionStage<List<Sample>> samples() {
-        CompletableFuture<List<Sample>> answer = new CompletableFuture<>();
-        List<Sample> samples = new ArrayList<>();
+    public CompletionStage<List<GateSample>> samples() {
+        CompletableFuture<List<GateSample>> answer = new CompletableFuture<>();
+        List<GateSample> samples = new ArrayList<>();
         int[] next = {0};
         offer(answer, nowNs -> {
             int end = Math.min(active.size(), next[0] + SAMPLES_AT_ONCE);

@@ -9,6 +9,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /** What a broker's supply did since its process started; written by its actors, read by metrics. */
 public final class SupplyCounters {
     public final AtomicLong rounds = new AtomicLong();
+    /** What the supply actors of this broker told those of others, and themselves. */
+    public final AtomicLong messages = new AtomicLong();
+
     public final AtomicLong sent = new AtomicLong();
     public final AtomicLong received = new AtomicLong();
     public final AtomicLong refunded = new AtomicLong();

@@ -4,7 +4,6 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.ActorContext;
 import akka.actor.typed.javadsl.Behaviors;
-import akka.actor.typed.javadsl.TimerScheduler;
 import akka.persistence.typed.PersistenceId;
 import akka.persistence.typed.RecoveryCompleted;
 import akka.persistence.typed.SnapshotAdapter;
@@ -14,99 +13,91 @@ import akka.persistence.typed.javadsl.EventHandler;
 import akka.persistence.typed.javadsl.EventSourcedBehavior;
 import akka.persistence.typed.javadsl.RetentionCriteria;
 import akka.persistence.typed.javadsl.SignalHandler;
-import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.algorithm.Bookkeeper;
+import io.weir.config.value.Limit;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.algorithm.Effect;
+import io.weir.limiter.supply.algorithm.GateSample;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Input;
 import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.LimitBook;
+import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Observed;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
-import java.time.Duration;
-import java.util.ArrayDeque;
+import io.weir.limiter.supply.algorithm.SupplyNode;
+import io.weir.limiter.supply.algorithm.Terms;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * One holder's journal, and the only one who may append to it while it is open: carries out what a {@link Bookkeeper} decides,
- * one decision at a time. Commands that come in between wait, at most {@value #MOST_KEPT_BACK} of them; a further one is
- * dropped, because whoever asks asks again.
+ * One holder's journal, and the only one who may append to it while it is open: feeds a {@link SupplyNode}, stores its events, and does
+ * what it wants done at the gates. All else that it wants its parent has done.
  *
  * <p>A write whose outcome is unknown ends this actor, and so does a gate that does not answer. Its parent starts it
- * again; it replays the journal and appends {@code Recovered} before it uses anything ({@link Bookkeeper#recover}). If that number
- * is taken by a late write of its former life, it ends and replays once more; if by {@code Fenced}, it is closed for ever. So
- * "the same event under the same number until answered" is done by replaying, since Akka Persistence never appends again by itself.
+ * again; it replays the journal and appends {@code Recovered} before it uses anything. If that number is taken by a late write of its
+ * former life, it ends and replays once more; if by {@code Fenced}, it is closed for ever.
  */
 public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Command, SupplyEvent, Ledger> {
-    static final int MOST_KEPT_BACK = 256;
     private static final int EVENTS_A_SNAPSHOT = 200;
-    private static final Duration RESEND_EVERY = Duration.ofMillis(500);
 
     /** What the ledger understands. All of it is local. */
     public sealed interface Command {}
 
-    /** Something for the bookkeeper to decide when it is idle. */
-    public record Decide(Function<Bookkeeper, List<Effect>> decision) implements Command {}
+    /** Something for the node. */
+    record Told(Input input) implements Command {}
 
-    /** Looks at the ledger as it is stored; {@code look} runs in the ledger's turn and must only read. */
-    public record Look(Consumer<Bookkeeper> look) implements Command {}
+    /** Somebody wants to see what there is of a topic. */
+    record Show(Treasury.Describe question) implements Command {}
 
-    private record Begin() implements Command {}
+    /** The TB adaptor wants to know how its topics fare. */
+    record Report(Treasury.ReportWanted wanted) implements Command {}
 
-    private record GoOn() implements Command {}
-
-    private record Resend() implements Command {}
-
-    private record Removed(Map<TopicName, Holding> holdings) implements Command {}
+    private record GatesChanged() implements Command {}
 
     private record GateFailed(Throwable reason) implements Command {}
 
     private final ActorContext<Command> context;
-    private final Holder holder;
-    private final Gates gates;
+    private final Treasury.Equipment with;
+    private final Terms terms;
+    private final Observed observed;
     private final ActorRef<? super Treasury.FromLedger> parent;
-    private final Failpoints failpoints;
-    private final ArrayDeque<Function<Bookkeeper, List<Effect>>> keptBack = new ArrayDeque<>();
     /** Absent during the replay. */
-    private Bookkeeper keeper;
+    private SupplyNode node;
 
     private List<Effect> afterCommit = List.of();
-    private boolean begun;
+    private List<Holder> near = List.of();
 
     public static PersistenceId journalOf(Holder holder) {
         return PersistenceId.ofUniqueId("supply|" + holder.broker() + "|" + holder.incarnation());
     }
 
+    /** @param observed by this process, also before this ledger's life */
     static Behavior<Command> create(
-            Holder holder, Gates gates, ActorRef<? super Treasury.FromLedger> parent, Failpoints failpoints) {
-        return Behaviors.setup(context ->
-                Behaviors.withTimers(timers -> new SupplyLedger(context, timers, holder, gates, parent, failpoints)));
+            Treasury.Equipment with, Terms terms, Observed observed, ActorRef<? super Treasury.FromLedger> parent) {
+        return Behaviors.setup(context -> new SupplyLedger(context, with, terms, observed, parent));
     }
 
     private SupplyLedger(
             ActorContext<Command> context,
-            TimerScheduler<Command> timers,
-            Holder holder,
-            Gates gates,
-            ActorRef<? super Treasury.FromLedger> parent,
-            Failpoints failpoints) {
-        super(journalOf(holder));
+            Treasury.Equipment with,
+            Terms terms,
+            Observed observed,
+            ActorRef<? super Treasury.FromLedger> parent) {
+        super(journalOf(with.me()));
         this.context = context;
-        // Found by itself it would be that of the timers around this behaviour.
-        context.setLoggerName(SupplyLedger.class);
-        this.holder = holder;
-        this.gates = gates;
+        this.with = with;
+        this.terms = terms;
+        this.observed = observed;
         this.parent = parent;
-        this.failpoints = failpoints;
-        timers.startTimerWithFixedDelay(new Resend(), RESEND_EVERY);
     }
 
     @Override
     public Ledger emptyState() {
-        return new Ledger(holder);
+        return new Ledger(with.me());
     }
 
     @Override
@@ -123,10 +114,10 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     @Override
     public EventHandler<Ledger, SupplyEvent> eventHandler() {
         return (ledger, event) -> {
-            if (keeper == null) {
+            if (node == null) {
                 ledger.apply(event);
             } else {
-                afterCommit = keeper.committed();
+                afterCommit = node.on(new Input.Committed(event), with.clock().getAsLong());
             }
             return ledger;
         };
@@ -136,8 +127,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     public SignalHandler<Ledger> signalHandler() {
         return newSignalHandlerBuilder()
                 .onSignal(RecoveryCompleted.instance(), ledger -> {
-                    keeper = failpoints.bookkeeper(ledger);
-                    context.getSelf().tell(new Begin());
+                    node = new SupplyNode(terms, with.failpoints().bookkeeper(ledger), observed, with.random());
+                    context.getSelf().tell(new Told(new Input.Begin(System.nanoTime())));
                 })
                 .build();
     }
@@ -146,94 +137,132 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     public CommandHandler<Command, SupplyEvent, Ledger> commandHandler() {
         return newCommandHandlerBuilder()
                 .forAnyState()
-                .onCommand(Begin.class, (ledger, command) -> onBegin())
-                .onCommand(Decide.class, (ledger, command) -> onDecide(command))
-                .onCommand(Look.class, (ledger, command) -> onLook(command))
-                .onCommand(Removed.class, (ledger, command) -> perform(keeper.removed(command.holdings)))
+                .onCommand(Told.class, (ledger, command) -> onTold(command.input))
+                .onCommand(Show.class, (ledger, command) -> onShow(command.question))
+                .onCommand(Report.class, (ledger, command) -> onReport(command.wanted))
+                .onCommand(GatesChanged.class, (ledger, command) -> Effect().none())
                 .onCommand(GateFailed.class, (ledger, command) -> onGateFailed(command))
-                .onCommand(GoOn.class, (ledger, command) -> goOn())
-                .onCommand(
-                        Resend.class,
-                        (ledger, command) ->
-                                begun ? perform(keeper.resend()) : Effect().none())
                 .build();
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onBegin() {
-        begun = true;
-        return perform(keeper.recover(System.nanoTime()));
+    private EffectBuilder<SupplyEvent, Ledger> onTold(Input input) {
+        List<Effect> effects = node.on(input, with.clock().getAsLong());
+        publish(input);
+        return perform(effects);
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onDecide(Decide command) {
-        if (keptBack.size() < MOST_KEPT_BACK && !keeper.closed()) {
-            keptBack.add(command.decision);
+    /** What others may see of it. */
+    private void publish(Input input) {
+        if (input instanceof Input.Sampled) {
+            with.counters().rounds.incrementAndGet();
+            with.counters().busy(node.busy().stream().map(this::busy).toList());
+        } else if (input instanceof Input.Looked) {
+            with.counters().stranded(node.stranded());
+            if (!node.near().equals(near)) {
+                near = node.near();
+                parent.tell(new Treasury.OnRing(node.ring(), near));
+            }
         }
-        return goOn();
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onLook(Look command) {
-        command.look.accept(keeper);
-        return Effect().none();
+    private SupplyCounters.Busy busy(GateSample sample) {
+        return new SupplyCounters.Busy(
+                sample.topic(),
+                node.ledger().share(sample.topic()).share(),
+                sample.held().leased().levelMicros() + sample.held().kept().levelMicros(),
+                sample.demand().rateMicros());
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onGateFailed(GateFailed failed) {
-        throw new CompletionException("the gates did not do what the journal of " + holder + " says", failed.reason);
-    }
-
-    private EffectBuilder<SupplyEvent, Ledger> goOn() {
-        if (!begun || !keeper.idle() || keptBack.isEmpty()) {
-            return Effect().none();
-        }
-        return perform(keptBack.poll().apply(keeper));
-    }
-
-    /** An append is always the last of its list. */
     private EffectBuilder<SupplyEvent, Ledger> perform(List<Effect> effects) {
         for (Effect effect : effects) {
             if (effect instanceof Effect.Append append) {
-                failpoints.reached(Failpoints.Step.before(append.event()));
+                with.failpoints().reached(Failpoints.Step.before(append.event()));
                 return Effect().persist(append.event()).thenRun(ledger -> committed(append.event()));
             }
             carryOut(effect);
-        }
-        if (!keptBack.isEmpty()) {
-            context.getSelf().tell(new GoOn());
         }
         return Effect().none();
     }
 
     private void committed(SupplyEvent event) {
-        failpoints.reached(Failpoints.Step.after(event));
+        with.failpoints().reached(Failpoints.Step.after(event));
         afterCommit.forEach(this::carryOut);
         afterCommit = List.of();
-        parent.tell(new Treasury.Committed(event));
-        context.getSelf().tell(new GoOn());
+        parent.tell(new Treasury.Stored(event));
+        if (node.hasMore()) {
+            context.getSelf().tell(new Told(new Input.GoOn()));
+        }
     }
 
     private void carryOut(Effect effect) {
         if (effect instanceof Effect.RemoveAtGate e) {
-            context.pipeToSelf(
-                    gates.remove(holder, e.wanted()),
-                    (removed, failure) -> failure == null ? new Removed(removed) : new GateFailed(failure));
+            atTheGates(with.gates().remove(with.me(), e.wanted()), removed -> new Told(new Input.Removed(removed)));
         } else if (effect instanceof Effect.AddAtGate e) {
-            atTheGates(gates.add(holder, e.more()));
+            atTheGates(with.gates().add(with.me(), e.more()), done -> new GatesChanged());
         } else if (effect instanceof Effect.ResetGate e) {
-            atTheGates(gates.reset(holder, e.all()));
-        } else if (effect instanceof Effect.CloseGate) {
-            parent.tell(new Treasury.JournalClosed());
-        } else if (effect instanceof Effect.Send e) {
-            parent.tell(new Treasury.Post(e.transfer().id().to().broker(), new Treasury.Sent(e.transfer(), holder)));
-        } else if (effect instanceof Effect.Acknowledge e) {
-            failpoints.reached(Failpoints.Step.BEFORE_ACKNOWLEDGE);
-            parent.tell(new Treasury.Post(e.to().broker(), new Treasury.Acknowledged(e.transfer(), e.to())));
-        } else if (effect instanceof Effect.MarkDone e) {
-            parent.tell(new Treasury.VersionDone(e.topic(), e.version()));
+            atTheGates(with.gates().reset(with.me(), e.all()), done -> new GatesChanged());
+        } else if (effect instanceof Effect.SampleGates e) {
+            context.pipeToSelf(
+                    with.gates().samples(),
+                    (samples, failure) -> new Told(
+                            failure == null ? new Input.Sampled(e.sequence(), samples) : new Input.SampleFailed()));
         } else {
-            throw new IllegalArgumentException("unknown effect " + effect);
+            parent.tell(new Treasury.Perform(effect));
         }
     }
 
-    private void atTheGates(CompletionStage<Void> change) {
-        context.pipeToSelf(change, (done, failure) -> failure == null ? new GoOn() : new GateFailed(failure));
+    private <T> void atTheGates(CompletionStage<T> change, Function<T, Command> done) {
+        context.pipeToSelf(change, (answer, failure) -> failure == null ? done.apply(answer) : new GateFailed(failure));
+    }
+
+    private EffectBuilder<SupplyEvent, Ledger> onGateFailed(GateFailed failed) {
+        throw new CompletionException("the gates did not do what the journal of " + with.me() + " says", failed.reason);
+    }
+
+    private EffectBuilder<SupplyEvent, Ledger> onShow(Treasury.Describe question) {
+        Share stored = node.ledger().share(question.topic()).share();
+        Share inFlight = node.inFlight(question.topic());
+        Share stranded = with.counters().stranded().getOrDefault(question.topic(), Share.NONE);
+        with.gates().sample(question.topic()).thenAccept(sample -> question.replyTo()
+                .tell(part(sample, stored, inFlight, stranded)));
+        return Effect().none();
+    }
+
+    /** Reads what does not change: it runs on the gates' thread. */
+    private Treasury.Part part(GateSample sample, Share stored, Share inFlight, Share stranded) {
+        double micros = Limit.MICROS;
+        long leaseMs = with.leaseRemainingNs().getAsLong() / 1_000_000;
+        Holding held = sample.held();
+        long demand = sample.demand().rateMicros();
+        return new Treasury.Part(
+                with.me().broker().value(),
+                with.me().incarnation(),
+                stored.rateMicros() / micros,
+                stored.burstMicros() / micros,
+                (held.leased().levelMicros() + held.kept().levelMicros()) / micros,
+                demand / micros,
+                demand == 0 ? null : (double) stored.rateMicros() / demand,
+                leaseMs,
+                leaseMs > 0 ? "live" : "lease over",
+                held.kept().rateMicros() / micros,
+                inFlight.rateMicros() / micros,
+                inFlight.burstMicros() / micros,
+                stranded.rateMicros(),
+                stranded.burstMicros());
+    }
+
+    private EffectBuilder<SupplyEvent, Ledger> onReport(Treasury.ReportWanted wanted) {
+        List<Adaptor.Report> reports = observed.limits().pages().stream()
+                .map(LimitBook.Page::last)
+                .filter(row -> row.sharing() == Sharing.ADAPTOR && !row.limit().isNone())
+                .map(this::report)
+                .toList();
+        wanted.replyTo().tell(new Adaptor.Reported(with.me(), wanted.round(), reports));
+        return Effect().none();
+    }
+
+    private Adaptor.Report report(LimitRow row) {
+        return new Adaptor.Report(
+                row.topic(), row.version(), row.limit(), node.ledger().share(row.topic()), node.demand(row.topic()));
     }
 }

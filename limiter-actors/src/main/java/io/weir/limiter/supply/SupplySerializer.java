@@ -1,12 +1,14 @@
 package io.weir.limiter.supply;
 
 import akka.serialization.SerializerWithStringManifest;
-import io.weir.limiter.supply.RingNeighbour.Told;
 import io.weir.limiter.supply.SupplyCodec.Reader;
 import io.weir.limiter.supply.SupplyCodec.Writer;
 import io.weir.limiter.supply.algorithm.Ledger;
+import io.weir.limiter.supply.algorithm.PeerMessage;
+import io.weir.limiter.supply.algorithm.PeerMessage.Told;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
 import java.io.NotSerializableException;
+import java.util.LinkedHashSet;
 
 /**
  * How Akka stores a ledger's events and snapshots, and sends what brokers tell each other of thousands of topics, by
@@ -22,6 +24,8 @@ public final class SupplySerializer extends SerializerWithStringManifest {
     private static final String COLLECT = "c";
     private static final String GIVE = "g";
     private static final String REPORTED = "r";
+    private static final String NEEDS_OF = "q";
+    private static final String NEEDED = "n";
 
     @Override
     public int identifier() {
@@ -36,25 +40,32 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         if (o instanceof Ledger.Snapshot) {
             return SNAPSHOT;
         }
-        if (o instanceof Treasury.Sent) {
-            return SENT;
-        }
-        if (o instanceof Treasury.Acknowledged) {
-            return ACKNOWLEDGED;
-        }
-        if (o instanceof Treasury.Indicators) {
-            return INDICATORS;
-        }
-        if (o instanceof Treasury.Collect) {
-            return COLLECT;
-        }
-        if (o instanceof Treasury.Give) {
-            return GIVE;
+        if (o instanceof Treasury.Mail mail) {
+            return manifest(mail.message());
         }
         if (o instanceof Adaptor.Reported) {
             return REPORTED;
         }
         throw new IllegalArgumentException(o.getClass().getName() + " is not bound to this serializer");
+    }
+
+    private static String manifest(PeerMessage message) {
+        if (message instanceof PeerMessage.Sent) {
+            return SENT;
+        }
+        if (message instanceof PeerMessage.Acknowledged) {
+            return ACKNOWLEDGED;
+        }
+        if (message instanceof PeerMessage.Indicators) {
+            return INDICATORS;
+        }
+        if (message instanceof PeerMessage.Collect) {
+            return COLLECT;
+        }
+        if (message instanceof PeerMessage.NeedsOf) {
+            return NEEDS_OF;
+        }
+        return message instanceof PeerMessage.Needed ? NEEDED : GIVE;
     }
 
     @Override
@@ -66,28 +77,8 @@ public final class SupplySerializer extends SerializerWithStringManifest {
             return SupplyCodec.encode(snapshot);
         }
         Writer writer = new Writer();
-        if (o instanceof Treasury.Sent sent) {
-            writer.putTransfer(sent.transfer());
-            writer.putHolder(sent.sender());
-        } else if (o instanceof Treasury.Acknowledged acknowledged) {
-            writer.putTransferId(acknowledged.transfer());
-            writer.putHolder(acknowledged.to());
-        } else if (o instanceof Treasury.Indicators indicators) {
-            writer.putHolder(indicators.from());
-            writer.putAll(indicators.told(), told -> {
-                writer.putTopic(told.topic());
-                writer.putHolding(told.share());
-                writer.putDemand(told.demand());
-            });
-        } else if (o instanceof Treasury.Collect collect) {
-            writer.putTopic(collect.topic());
-            writer.putDebt(collect.debt());
-            writer.putLong(collect.urgency());
-            writer.putHolder(collect.collector());
-        } else if (o instanceof Treasury.Give give) {
-            writer.putHolder(give.from());
-            writer.putHolder(give.to());
-            writer.putMap(give.parts(), writer::putTopic, writer::putShare);
+        if (o instanceof Treasury.Mail mail) {
+            write(mail.message(), writer);
         } else if (o instanceof Adaptor.Reported reported) {
             writer.putHolder(reported.from());
             writer.putLong(reported.round());
@@ -104,6 +95,41 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         return writer.bytes();
     }
 
+    private static void write(PeerMessage message, Writer writer) {
+        if (message instanceof PeerMessage.Sent sent) {
+            writer.putTransfer(sent.transfer());
+            writer.putHolder(sent.sender());
+        } else if (message instanceof PeerMessage.Acknowledged acknowledged) {
+            writer.putTransferId(acknowledged.transfer());
+            writer.putHolder(acknowledged.to());
+        } else if (message instanceof PeerMessage.Indicators indicators) {
+            writer.putHolder(indicators.from());
+            writer.putAll(indicators.told(), told -> {
+                writer.putTopic(told.topic());
+                writer.putHolding(told.share());
+                writer.putDemand(told.demand());
+            });
+        } else if (message instanceof PeerMessage.Collect collect) {
+            writer.putTopic(collect.topic());
+            writer.putDebt(collect.debt());
+            writer.putLong(collect.urgency());
+            writer.putHolder(collect.collector());
+        } else if (message instanceof PeerMessage.Give give) {
+            writer.putHolder(give.from());
+            writer.putHolder(give.to());
+            writer.putMap(give.parts(), writer::putTopic, writer::putShare);
+        } else if (message instanceof PeerMessage.NeedsOf question) {
+            writer.putLong(question.round());
+            writer.putAll(question.closed(), writer::putHolder);
+            writer.putHolder(question.asker());
+        } else if (message instanceof PeerMessage.Needed needed) {
+            writer.putHolder(needed.from());
+            writer.putLong(needed.round());
+            writer.putAll(needed.asked(), writer::putHolder);
+            writer.putAll(needed.still(), writer::putHolder);
+        }
+    }
+
     @Override
     public Object fromBinary(byte[] bytes, String manifest) throws NotSerializableException {
         if (manifest.equals(EVENT)) {
@@ -115,21 +141,32 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         Reader reader = new Reader(bytes);
         Object message =
                 switch (manifest) {
-                    case SENT -> new Treasury.Sent(reader.getTransfer(), reader.getHolder());
-                    case ACKNOWLEDGED -> new Treasury.Acknowledged(reader.getTransferId(), reader.getHolder());
+                    case SENT -> new PeerMessage.Sent(reader.getTransfer(), reader.getHolder());
+                    case ACKNOWLEDGED -> new PeerMessage.Acknowledged(reader.getTransferId(), reader.getHolder());
                     case INDICATORS ->
-                        new Treasury.Indicators(
+                        new PeerMessage.Indicators(
                                 reader.getHolder(),
                                 reader.getList(
                                         () -> new Told(reader.getTopic(), reader.getHolding(), reader.getDemand())));
                     case COLLECT ->
-                        new Treasury.Collect(
+                        new PeerMessage.Collect(
                                 reader.getTopic(), reader.getDebt(), (int) reader.getLong(), reader.getHolder());
                     case GIVE ->
-                        new Treasury.Give(
+                        new PeerMessage.Give(
                                 reader.getHolder(),
                                 reader.getHolder(),
                                 reader.getMap(reader::getTopic, reader::getShare));
+                    case NEEDS_OF ->
+                        new PeerMessage.NeedsOf(
+                                reader.getLong(),
+                                new LinkedHashSet<>(reader.getList(reader::getHolder)),
+                                reader.getHolder());
+                    case NEEDED ->
+                        new PeerMessage.Needed(
+                                reader.getHolder(),
+                                reader.getLong(),
+                                new LinkedHashSet<>(reader.getList(reader::getHolder)),
+                                new LinkedHashSet<>(reader.getList(reader::getHolder)));
                     case REPORTED ->
                         new Adaptor.Reported(
                                 reader.getHolder(),
@@ -145,6 +182,6 @@ public final class SupplySerializer extends SerializerWithStringManifest {
                                 "nothing of the supply protocol is called '" + manifest + "'");
                 };
         reader.end();
-        return message;
+        return message instanceof PeerMessage told ? new Treasury.Mail(told) : message;
     }
 }

@@ -5,6 +5,7 @@ import io.weir.limiter.supply.algorithm.Account;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Retention;
 import java.util.List;
 import java.util.Optional;
 
@@ -47,8 +48,9 @@ public interface SupplyStore {
     List<LimitRow> limits(TopicName topic);
 
     /**
-     * Adds version 1 of a topic that has none, or v + 1 if v is done ({@link LimitRow#next}); false if it can't be. True also if the
-     * version is there already with the same limit, floor and sharing, whoever mints it: an insert of unknown outcome may be repeated.
+     * Adds the first version of a topic that has none, whatever its number, or v + 1 if v is done ({@link LimitRow#next}); false if it
+     * can't be. True also if the version is there already with the same limit, floor and sharing, whoever mints it: an insert of unknown
+     * outcome may be repeated. And true without a row if a topic that has none is to have nothing: a deletion whose rows were removed.
      */
     boolean insert(LimitRow row);
 
@@ -57,4 +59,19 @@ public interface SupplyStore {
 
     /** {@link LimitRow#finished}. */
     void finished(TopicName topic, long version);
+
+    /** At most so many of the holders that stopped and were inherited whole, which {@link #rows} leaves out. */
+    List<Holder> closed(int most);
+
+    /**
+     * Removes a closed holder's row, journal and snapshots; what {@link Retention} says may go. False, and nothing is removed, if
+     * its row is not closed, or a row names it as the heir of what is not inherited yet, or as the minter of a version that is not done.
+     */
+    boolean forget(Holder closed);
+
+    /** Removes the versions of a limit below {@code below}; false if that one is not done, or none follows it. */
+    boolean forgetVersions(TopicName topic, long below);
+
+    /** Removes all versions of a limit; false unless {@code version} is the last one, done, and allows nothing. */
+    boolean forgetName(TopicName topic, long version);
 }

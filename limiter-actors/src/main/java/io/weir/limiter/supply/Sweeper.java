@@ -10,17 +10,17 @@ import java.time.Duration;
  * of a limit whose minter died. It decides nothing by itself, so two of it do no harm.
  */
 public final class Sweeper {
-    private static final Duration EVERY = Duration.ofSeconds(2);
-
     private enum Due {
         DUE
     }
 
     private Sweeper() {}
 
-    public static Behavior<?> create(ActorRef<Treasury.Command> local) {
+    /** @param local the supply of the broker that it runs on */
+    public static Behavior<?> create(ActorRef<Treasury.Command> local, Treasury.Equipment with) {
+        Duration interval = Duration.ofNanos(with.terms().sweepNs());
         return Behaviors.<Due>withTimers(timers -> {
-            timers.startTimerWithFixedDelay(Due.DUE, EVERY);
+            timers.startTimerWithFixedDelay(Due.DUE, interval);
             return Behaviors.receive(Due.class)
                     .onMessage(Due.class, due -> {
                         local.tell(new Treasury.Sweep());

@@ -5,6 +5,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.algorithm.Gate;
+import io.weir.limiter.supply.algorithm.GateSample;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Lease;
 import java.util.concurrent.atomic.AtomicLong;
@@ -147,8 +148,8 @@ public final class TopicGate {
     }
 
     /** What the gate holds and what is asked of it; for the thread that admits. */
-    Gates.Sample sample(long nowNs) {
-        return new Gates.Sample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
+    GateSample sample(long nowNs) {
+        return new GateSample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
     }
 
     boolean active(long nowNs) {

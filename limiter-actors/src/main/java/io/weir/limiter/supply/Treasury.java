@@ -13,110 +13,73 @@ import akka.actor.typed.javadsl.TimerScheduler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.WeirSettings.SupplySettings;
 import io.weir.config.value.BrokerId;
-import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Demand;
-import io.weir.limiter.algorithm.Ring;
-import io.weir.limiter.algorithm.Share;
-import io.weir.limiter.algorithm.Sharing;
-import io.weir.limiter.algorithm.SupplyEdge;
-import io.weir.limiter.supply.RingNeighbour.Mine;
-import io.weir.limiter.supply.RingNeighbour.Told;
-import io.weir.limiter.supply.algorithm.Bookkeeper;
-import io.weir.limiter.supply.algorithm.Debt;
 import io.weir.limiter.supply.algorithm.Effect;
-import io.weir.limiter.supply.algorithm.Exchange;
 import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.Holding;
-import io.weir.limiter.supply.algorithm.LeaseRow;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.LimitBook;
-import io.weir.limiter.supply.algorithm.LimitRow;
-import io.weir.limiter.supply.algorithm.Pressure;
+import io.weir.limiter.supply.algorithm.Input;
+import io.weir.limiter.supply.algorithm.Observed;
+import io.weir.limiter.supply.algorithm.PeerMessage;
+import io.weir.limiter.supply.algorithm.Retention;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
-import io.weir.limiter.supply.algorithm.Transfer;
+import io.weir.limiter.supply.algorithm.Terms;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * One broker's part in moving supply: parent of its {@link SupplyLedger}, its {@link BestBuddy} and a {@link RingNeighbour} for each
- * neighbour. It looks at the store's rows, keeps the ring after them, and is the address that other brokers write to.
+ * One broker's supply as actors: parent of its {@link SupplyLedger}, which runs the protocol's {@code SupplyNode}, of its
+ * {@link BestBuddy}, and of a {@link RingNeighbour} for each other broker. It is the address that other brokers write to; it tells the node
+ * what is due, has its effects carried out, and passes the answers on. It decides nothing.
  *
  * <pre>
- *   every L/8     rows of leases and limits ──► ring, buddy, mints, debts, transfers to the closed
- *   every round   samples of the gates + ledger ──► neighbours
- *   any time      transfers and acknowledgements from peers ──► ledger
+ *   peers, timers, answers ──► SupplyLedger: SupplyNode ──► journal, gates
+ *                                      └──► rows (here)   BestBuddy: fences, claims, journals   RingNeighbour: messages
  * </pre>
  *
- * Who is alive is what the leases' rows say; membership only tells where to write to.
+ * A ledger that ended is replayed after a pause. What this process has read of the rows, and seen of the leases, goes on.
  */
 public final class Treasury extends AbstractBehavior<Treasury.Command> {
     /** The name under which every broker's guardian spawns it, so that the others find it. */
     public static final String NAME = "treasury";
 
-    private static final Duration LEDGER_PAUSE = Duration.ofMillis(300);
-    /** A debt is asked for this often before the others give twice as much. */
-    private static final int PATIENT_REQUESTS = 5;
-    /** After so many looks at the same unfinished version the sweeper asks what became of its minter. */
-    private static final int SWEEP_AFTER_LOOKS = 5;
-    /** Of the last round in the smoothed number of messages that wait. */
-    private static final double WAITING_WEIGHT = 0.25;
-    /** By so much the dead band of what already moves is. */
-    private static final int NARROWER = 6;
-    /** In so many rounds every topic is looked at and told, changed or not, in case a message was lost. */
-    private static final int REFRESH_ROUNDS = 20;
-
     /** What it understands. */
     public sealed interface Command {}
 
     /** From the own ledger. */
-    public sealed interface FromLedger extends Command {}
+    sealed interface FromLedger extends Command {}
+
+    /** From the own buddy. */
+    sealed interface FromBuddy extends Command {}
 
     /** From another broker. */
     public sealed interface FromPeer extends Command {}
 
     /** The event is stored and carried out. */
-    record Committed(SupplyEvent event) implements FromLedger {}
+    record Stored(SupplyEvent event) implements FromLedger {}
 
-    record JournalClosed() implements FromLedger {}
+    /** What the node wants done besides its journal and the gates. */
+    record Perform(Effect effect) implements FromLedger {}
 
-    record Post(BrokerId to, FromPeer message) implements FromLedger {}
+    /** Who is on the ring now, and who is near. */
+    record OnRing(Set<BrokerId> members, List<Holder> near) implements FromLedger {}
 
-    record VersionDone(TopicName topic, long version) implements FromLedger {}
+    /** What became of a step. */
+    record Answered(Input.Answer answer) implements FromBuddy {}
 
-    /** A transfer, perhaps not for the first time; {@code sender} is its origin, or that one's heir. */
-    public record Sent(Transfer transfer, Holder sender) implements FromPeer {}
-
-    /** {@code to}'s transfer, own or adopted, is credited. */
-    public record Acknowledged(Transfer.Id transfer, Holder to) implements FromPeer {}
-
-    /** What a neighbour holds, and what is asked of it. */
-    public record Indicators(Holder from, List<Told> told) implements FromPeer {}
-
-    /** The collector has a debt to burn and asks for everybody's part of it. */
-    public record Collect(TopicName topic, Debt debt, int urgency, Holder collector) implements FromPeer {}
+    /** What another broker's node tells this one's. */
+    public record Mail(PeerMessage message) implements FromPeer {}
 
     /** The TB adaptor wants to know how topics fare here. */
     public record ReportWanted(long round, ActorRef<Adaptor.Reported> replyTo) implements FromPeer, CrossesNodes {}
-
-    /** The TB adaptor wants supply moved. */
-    public record Give(Holder from, Holder to, Map<TopicName, Share> parts) implements FromPeer {}
 
     /** Somebody wants to see what this broker has of a topic. */
     public record Describe(TopicName topic, ActorRef<Part> replyTo) implements FromPeer, CrossesNodes {}
@@ -148,34 +111,17 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
     /** Answers {@link WhoIsThere}. */
     public record Peers(Map<BrokerId, ActorRef<Command>> refs, Holder me) {}
 
-    /** Something about the limits' rows is new: look at once. */
+    /** Something about the rows is new: look at once. */
     public record LookNow() implements FromPeer, CrossesNodes {}
 
     /** The sweeper runs beside this actor. */
     public record Sweep() implements Command {}
 
-    private record LookDue() implements Command {}
+    private record Due(Input.Due input) implements Command {}
 
-    private record Looked(List<LeaseRow> rows, SupplyStore.LimitChanges limits) implements Command {}
+    private record Looked(Input.Looked rows) implements Command {}
 
     private record LookFailed(String why) implements Command {}
-
-    private record RoundDue() implements Command {}
-
-    private record Sampled(long sequence, List<Gates.Sample> samples) implements Command {}
-
-    private record Counted(Map<TopicName, Holding> shares, Set<TopicName> refreshed) implements Command {}
-
-    private record Owed(Map<TopicName, Debt> debts) implements Command {}
-
-    private record Destinations(Set<Holder> open) implements Command {}
-
-    private record DestinationRead(Holder of, Optional<Ledger> ledger) implements Command {}
-
-    /** A topic's steps at rest and under way. */
-    private record Edges(SupplyEdge begin, SupplyEdge goOn) {}
-
-    private record SpreadDone(Holder to, Set<TopicName> topics) implements Command {}
 
     private record StartLedger() implements Command {}
 
@@ -193,34 +139,28 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
             LongSupplier clock,
             Random random,
             Runnable fenced,
-            Failpoints failpoints) {}
+            Failpoints failpoints) {
+        Terms terms() {
+            Terms terms = Terms.of(
+                    settings.lease().toNanos(),
+                    settings.driftPpm(),
+                    settings.guard().toNanos(),
+                    settings.round().toNanos(),
+                    settings.deadBand());
+            return terms.withPatience(failpoints.patienceNs(terms.patienceNs()));
+        }
+    }
 
     private final Equipment with;
+    private final Terms terms;
     private final Holder me;
     private final TimerScheduler<Command> timers;
-    private final Journals journals;
-    private final LimitBook limits = new LimitBook();
-    private final Map<TopicName, Edges> edges = new HashMap<>();
+    private final Observed observed;
+    private final ActorRef<BestBuddy.Command> buddy;
     private final Map<BrokerId, ActorRef<Command>> refs = new LinkedHashMap<>();
-    private final Map<BrokerId, ActorRef<RingNeighbour.Command>> neighbours = new HashMap<>();
-    private final Map<BrokerId, Holder> neighbourHolders = new HashMap<>();
-    private final Map<Holder, Map<TopicName, Share>> spread = new LinkedHashMap<>();
-    private final Map<TopicName, Integer> requests = new HashMap<>();
-    private final Map<TopicName, Integer> unfinishedLooks = new HashMap<>();
-    private final Set<Holder> readingDestinations = new HashSet<>();
-    /** Topics of which something may have changed since the last round. */
-    private final Set<TopicName> changed = new HashSet<>();
-
-    private Map<TopicName, Demand> demands = Map.of();
-    private Map<TopicName, Double> waiting = Map.of();
-    private Map<BrokerId, Holder> others = Map.of();
+    private final Map<BrokerId, ActorRef<PeerMessage>> neighbours = new HashMap<>();
     private ActorRef<SupplyLedger.Command> ledger;
-    private ActorRef<BestBuddy.Command> buddy;
     private int ledgers;
-    private long changeNumber;
-    private boolean looking;
-    private boolean lookAgain;
-    private boolean sampling;
     private boolean closed;
     private boolean toldLookFailed;
 
@@ -230,46 +170,38 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
 
     private Treasury(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Treasury.class);
         this.with = with;
+        this.terms = with.terms();
         this.me = with.me;
         this.timers = timers;
-        this.journals = new Journals(context.getSystem(), with.failpoints);
-        refs.put(me.broker(), context.getSelf());
+        observed = Observed.nothing(terms);
+        Journals journals = new Journals(context.getSystem(), with.failpoints);
+        buddy = context.spawn(BestBuddy.create(with, journals, context.getSelf()), "buddy");
+        reach(Map.of(me.broker(), context.getSelf()));
         startLedger();
-        timers.startTimerWithFixedDelay(new RoundDue(), with.settings.round());
-        context.getSelf().tell(new LookDue());
+        timers.startTimerWithFixedDelay(new Due(new Input.RoundDue()), Duration.ofNanos(terms.roundNs()));
+        timers.startTimerWithFixedDelay(new Due(new Input.ResendDue()), Duration.ofNanos(terms.resendNs()));
     }
 
     @Override
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
-                .onMessage(Sent.class, this::onSent)
-                .onMessage(Acknowledged.class, this::onAcknowledged)
-                .onMessage(Indicators.class, this::onIndicators)
-                .onMessage(Collect.class, this::onCollect)
-                .onMessage(ReportWanted.class, this::onReportWanted)
-                .onMessage(Give.class, this::onGive)
-                .onMessage(Describe.class, this::onDescribe)
-                .onMessage(Committed.class, this::onCommitted)
-                .onMessage(JournalClosed.class, closed -> onJournalClosed())
-                .onMessage(Post.class, this::onPost)
-                .onMessage(VersionDone.class, this::onVersionDone)
-                .onMessage(Members.class, this::onMembers)
-                .onMessage(WhoIsThere.class, this::onWhoIsThere)
-                .onMessage(LookNow.class, now -> onLookNow())
-                .onMessage(LookDue.class, due -> onLookDue())
+                .onMessage(Mail.class, mail -> tell(mail.message))
+                .onMessage(Due.class, due -> tell(due.input))
+                .onMessage(LookNow.class, now -> tell(new Input.LookNow()))
+                .onMessage(Sweep.class, sweep -> tell(new Input.SweepDue()))
+                .onMessage(Answered.class, answered -> tell(answered.answer))
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
-                .onMessage(RoundDue.class, due -> onRoundDue())
-                .onMessage(Sampled.class, this::onSampled)
-                .onMessage(Counted.class, this::onCounted)
-                .onMessage(Owed.class, this::onOwed)
-                .onMessage(Destinations.class, this::onDestinations)
-                .onMessage(DestinationRead.class, this::onDestinationRead)
-                .onMessage(Sweep.class, sweep -> onSweep())
-                .onMessage(SpreadDone.class, this::onSpreadDone)
+                .onMessage(Perform.class, this::onPerform)
+                .onMessage(Stored.class, this::onStored)
+                .onMessage(OnRing.class, this::onRing)
+                .onMessage(Members.class, this::onMembers)
+                .onMessage(WhoIsThere.class, this::onWhoIsThere)
+                .onMessage(Describe.class, this::onDescribe)
+                .onMessage(ReportWanted.class, this::onReportWanted)
                 .onMessage(StartLedger.class, start -> onStartLedger())
                 .onMessage(Done.class, this::onDone)
                 .onSignal(ChildFailed.class, this::onChildEnded)
@@ -277,34 +209,18 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                 .build();
     }
 
+    private Behavior<Command> tell(Input input) {
+        ledger.tell(new SupplyLedger.Told(input));
+        return this;
+    }
+
+    // ---- the ledger's lives
+
     private void startLedger() {
-        // What the round that is under way asked of the former one is never answered.
-        sampling = false;
         ledger = getContext()
-                .spawn(
-                        SupplyLedger.create(me, with.gates, getContext().getSelf(), with.failpoints),
-                        "ledger-" + ++ledgers);
+                .spawn(SupplyLedger.create(with, terms, observed, getContext().getSelf()), "ledger-" + ++ledgers);
         getContext().watch(ledger);
-        if (buddy != null) {
-            getContext().stop(buddy);
-        }
-        buddy = getContext()
-                .spawn(
-                        BestBuddy.create(
-                                with.settings,
-                                with.store,
-                                with.storeExecutor,
-                                journals,
-                                me,
-                                ledger,
-                                with.counters,
-                                with.clock,
-                                with.failpoints),
-                        "buddy-" + ledgers);
-        neighbours.values().forEach(getContext()::stop);
-        neighbours.clear();
-        neighbourHolders.clear();
-        others = Map.of();
+        tell(new Input.Members(Set.copyOf(refs.keySet())));
     }
 
     private Behavior<Command> onStartLedger() {
@@ -326,7 +242,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
                         .getLog()
                         .warn("{}'s ledger does not know what became of a write and recovers: {}", me, why(ended));
             }
-            timers.startSingleTimer(new StartLedger(), LEDGER_PAUSE);
+            timers.startSingleTimer(new StartLedger(), Duration.ofNanos(terms.recoveryNs()));
         }
         return this;
     }
@@ -343,63 +259,137 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         return cause.toString();
     }
 
-    private Behavior<Command> onJournalClosed() {
+    private void close() {
         if (!closed) {
             closed = true;
             getContext().getLog().warn("{}'s journal was closed by an heir", me);
             with.fenced.run();
         }
-        return this;
     }
 
-    private void decide(Function<Bookkeeper, List<Effect>> decision) {
-        ledger.tell(new SupplyLedger.Decide(decision));
-    }
+    // ---- what the node wants
 
-    /** Hands a part of a topic over if no transfer to that holder is open; whoever wants it tries again. */
-    private void give(Holder to, TopicName topic, Function<Holding, Holding> part) {
-        decide(keeper -> {
-            Holding given = keeper.canDebit(to) ? part.apply(keeper.ledger().share(topic)) : Holding.NONE;
-            return given.isNone() ? List.of() : keeper.debit(to, Map.of(topic, given));
-        });
-    }
-
-    private Behavior<Command> onSent(Sent sent) {
-        decide(keeper -> keeper.transfer(sent.transfer, sent.sender));
-        return this;
-    }
-
-    private Behavior<Command> onAcknowledged(Acknowledged acknowledged) {
-        if (acknowledged.to.equals(me)) {
-            decide(keeper -> keeper.acknowledged(acknowledged.transfer));
-            flushSpread();
+    private Behavior<Command> onPerform(Perform wanted) {
+        Effect effect = wanted.effect;
+        if (effect instanceof Effect.Send e) {
+            post(e.transfer().id().to().broker(), new PeerMessage.Sent(e.transfer(), me));
+        } else if (effect instanceof Effect.Acknowledge e) {
+            with.failpoints.reached(Failpoints.Step.BEFORE_ACKNOWLEDGE);
+            post(e.to().broker(), new PeerMessage.Acknowledged(e.transfer(), e.to()));
+        } else if (effect instanceof Effect.Tell e) {
+            post(e.to(), e.message());
+        } else if (effect instanceof Effect.CloseGate) {
+            close();
+        } else if (effect instanceof Effect.Violated e) {
+            with.counters.violations.incrementAndGet();
+            getContext().getLog().error("{} violates the protocol: {}", me, e.what());
+        } else if (!onRows(effect)) {
+            buddy.tell(new BestBuddy.CarryOut(effect));
         }
         return this;
     }
 
-    private Behavior<Command> onPost(Post post) {
-        ActorRef<Command> ref = refs.get(post.to);
-        if (ref != null) {
-            ref.tell(post.message);
+    private void post(BrokerId to, PeerMessage message) {
+        ActorRef<PeerMessage> neighbour = neighbours.get(to);
+        if (neighbour != null) {
+            neighbour.tell(message);
+        }
+    }
+
+    private boolean onRows(Effect effect) {
+        if (effect instanceof Effect.ReadRows e) {
+            getContext()
+                    .pipeToSelf(
+                            CompletableFuture.supplyAsync(() -> read(e.limitsAfter()), with.storeExecutor),
+                            (read, failure) ->
+                                    failure == null ? new Looked(read) : new LookFailed(failure.getMessage()));
+        } else if (effect instanceof Effect.LookAfter e) {
+            timers.startSingleTimer(new Due(new Input.LookDue()), Duration.ofNanos(Math.max(1, e.delayNs())));
+        } else if (effect instanceof Effect.MarkDone e) {
+            store("finish " + e.topic(), () -> with.store.finished(e.topic(), e.version()));
+        } else if (effect instanceof Effect.ClaimMint e) {
+            store("claim " + e.topic(), () -> claimMint(e));
+        } else if (effect instanceof Effect.ReadClosed e) {
+            answer("read the closed holders", () -> new Input.ClosedRead(with.store.closed(e.most())));
+        } else if (effect instanceof Effect.Forget e) {
+            answer("forget " + e.removal(), () -> forget(e.removal()));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    private Input.Looked read(long limitsAfter) {
+        SupplyStore.LimitChanges changes = with.store.limitsAfter(limitsAfter);
+        return new Input.Looked(with.store.rows(), changes.upTo(), changes.rows());
+    }
+
+    private void claimMint(Effect.ClaimMint claim) {
+        if (with.store.claimMint(claim.topic(), claim.version(), claim.expected(), me)) {
+            with.failpoints.reached(Failpoints.Step.AFTER_MINT_CLAIM);
+        }
+    }
+
+    private Input.Forgotten forget(Retention.Removal removal) {
+        if (removal instanceof Retention.OfHolder of) {
+            with.store.forget(of.closed());
+        } else if (removal instanceof Retention.OfVersions of) {
+            with.store.forgetVersions(of.topic(), of.below());
+        } else if (removal instanceof Retention.OfName of) {
+            with.store.forgetName(of.topic(), of.version());
+        }
+        return new Input.Forgotten(removal);
+    }
+
+    private void answer(String what, Supplier<Input.Answer> call) {
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.supplyAsync(call, with.storeExecutor),
+                        (answer, failure) -> failure == null ? new Answered(answer) : new Done(what, failure));
+    }
+
+    private void store(String what, Runnable call) {
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.runAsync(call, with.storeExecutor),
+                        (answer, failure) -> new Done(what, failure));
+    }
+
+    /** Whatever failed is tried again after the next look. */
+    private Behavior<Command> onDone(Done done) {
+        if (done.failure != null) {
+            getContext().getLog().debug("{} could not {}: {}", me, done.what, done.failure.getMessage());
         }
         return this;
     }
 
-    private Behavior<Command> onCommitted(Committed committed) {
-        changed.addAll(committed.event.topics());
-        if (committed.event instanceof SupplyEvent.Debited) {
-            with.counters.sent.incrementAndGet();
-        } else if (committed.event instanceof SupplyEvent.Credited) {
-            with.counters.received.incrementAndGet();
-        } else if (committed.event instanceof SupplyEvent.Refunded) {
-            with.counters.refunded.incrementAndGet();
-        } else if (committed.event instanceof SupplyEvent.Minted minted) {
-            with.counters.mints.incrementAndGet();
-            if (minted.version() == 1) {
-                planSpread(minted.topic(), minted.minted().share());
-            }
-        } else if (committed.event instanceof SupplyEvent.Inherited inherited) {
-            with.counters.inheritances.incrementAndGet();
+    private Behavior<Command> onLooked(Looked looked) {
+        toldLookFailed = false;
+        return tell(looked.rows);
+    }
+
+    private Behavior<Command> onLookFailed(LookFailed failed) {
+        if (!toldLookFailed) {
+            toldLookFailed = true;
+            getContext().getLog().warn("{} can't read the store's rows: {}", me, failed.why);
+        }
+        return tell(new Input.LookFailed());
+    }
+
+    // ---- what an operator may want to know
+
+    private Behavior<Command> onStored(Stored stored) {
+        SupplyCounters counters = with.counters;
+        if (stored.event instanceof SupplyEvent.Debited) {
+            counters.sent.incrementAndGet();
+        } else if (stored.event instanceof SupplyEvent.Credited) {
+            counters.received.incrementAndGet();
+        } else if (stored.event instanceof SupplyEvent.Refunded) {
+            counters.refunded.incrementAndGet();
+        } else if (stored.event instanceof SupplyEvent.Minted) {
+            counters.mints.incrementAndGet();
+        } else if (stored.event instanceof SupplyEvent.Inherited inherited) {
+            counters.inheritances.incrementAndGet();
             getContext()
                     .getLog()
                     .info(
@@ -412,52 +402,24 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         return this;
     }
 
-    /** A new topic's supply goes to everybody alive at once; topics that come together go in one transfer. */
-    private void planSpread(TopicName topic, Share minted) {
-        List<Holder> to = List.copyOf(others.values());
-        List<Share> parts = Exchange.toOthers(minted, to.size());
-        for (int i = 0; i < parts.size(); i++) {
-            if (!parts.get(i).isNone()) {
-                spread.computeIfAbsent(to.get(i), holder -> new LinkedHashMap<>())
-                        .put(topic, parts.get(i));
-            }
-        }
-        flushSpread();
+    private Behavior<Command> onRing(OnRing ring) {
+        getContext()
+                .getLog()
+                .info(
+                        "{} is on the ring {}, next to {}",
+                        me,
+                        ring.members,
+                        ring.near.stream().map(Holder::broker).toList());
+        return this;
     }
 
-    private void flushSpread() {
-        for (Holder to : List.copyOf(spread.keySet())) {
-            if (!others.containsValue(to)) {
-                spread.remove(to);
-                continue;
-            }
-            Map<TopicName, Share> parts = Map.copyOf(spread.get(to));
-            ActorRef<Command> self = getContext().getSelf();
-            decide(keeper -> {
-                if (!keeper.canDebit(to)) {
-                    return List.of();
-                }
-                Map<TopicName, Holding> wanted = new LinkedHashMap<>();
-                parts.forEach((topic, part) -> {
-                    Holding cut = keeper.ledger().share(topic).cut(part);
-                    if (!cut.isNone()) {
-                        wanted.put(topic, cut);
-                    }
-                });
-                self.tell(new SpreadDone(to, parts.keySet()));
-                return wanted.isEmpty() ? List.of() : keeper.debit(to, wanted);
-            });
-        }
+    private Behavior<Command> onDescribe(Describe question) {
+        ledger.tell(new SupplyLedger.Show(question));
+        return this;
     }
 
-    private Behavior<Command> onSpreadDone(SpreadDone done) {
-        Map<TopicName, Share> left = spread.get(done.to);
-        if (left != null) {
-            left.keySet().removeAll(done.topics);
-            if (left.isEmpty()) {
-                spread.remove(done.to);
-            }
-        }
+    private Behavior<Command> onReportWanted(ReportWanted wanted) {
+        ledger.tell(new SupplyLedger.Report(wanted));
         return this;
     }
 
@@ -466,476 +428,28 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
     private Behavior<Command> onMembers(Members members) {
         ActorRefResolver resolver = ActorRefResolver.get(getContext().getSystem());
         String system = getContext().getSystem().name();
-        refs.clear();
+        Map<BrokerId, ActorRef<Command>> all = new LinkedHashMap<>();
         members.addresses.forEach((broker, address) ->
-                refs.put(broker, resolver.resolveActorRef("akka://" + system + "@" + address + "/user/" + NAME)));
-        refs.put(me.broker(), getContext().getSelf());
-        return this;
+                all.put(broker, resolver.resolveActorRef("akka://" + system + "@" + address + "/user/" + NAME)));
+        all.put(me.broker(), getContext().getSelf());
+        reach(all);
+        return tell(new Input.Members(Set.copyOf(refs.keySet())));
+    }
+
+    private void reach(Map<BrokerId, ActorRef<Command>> all) {
+        refs.forEach((broker, ref) -> {
+            if (!ref.equals(all.get(broker))) {
+                getContext().stop(neighbours.remove(broker));
+            }
+        });
+        refs.clear();
+        refs.putAll(all);
+        refs.forEach((broker, ref) -> neighbours.computeIfAbsent(
+                broker, id -> getContext().spawnAnonymous(RingNeighbour.create(ref, with.counters.messages))));
     }
 
     private Behavior<Command> onWhoIsThere(WhoIsThere question) {
         question.replyTo.tell(new Peers(Map.copyOf(refs), me));
         return this;
-    }
-
-    /** The live holders of brokers that can be written to. */
-    private void ring(List<LeaseRow> rows) {
-        Map<BrokerId, Holder> live = new LinkedHashMap<>();
-        for (LeaseRow row : rows) {
-            BrokerId broker = row.holder().broker();
-            if (row.state() == LeaseRow.State.LIVE && !broker.equals(me.broker()) && refs.containsKey(broker)) {
-                live.merge(broker, row.holder(), (a, b) -> a.incarnation() > b.incarnation() ? a : b);
-            }
-        }
-        if (live.equals(others)) {
-            return;
-        }
-        boolean sameSize = live.size() == others.size();
-        others = live;
-        if (!sameSize) {
-            edges.clear();
-        }
-        limits.pages().forEach(page -> changed.add(page.last().topic()));
-        Set<BrokerId> members = new LinkedHashSet<>(live.keySet());
-        members.add(me.broker());
-        Set<BrokerId> near = new LinkedHashSet<>(Ring.of(members).neighbours(me.broker()));
-        for (BrokerId broker : List.copyOf(neighbours.keySet())) {
-            if (!near.contains(broker) || !live.get(broker).equals(neighbourHolders.get(broker))) {
-                getContext().stop(neighbours.remove(broker));
-                neighbourHolders.remove(broker);
-            }
-        }
-        for (BrokerId broker : near) {
-            if (!neighbours.containsKey(broker)) {
-                ActorRef<Command> self = getContext().getSelf();
-                neighbours.put(
-                        broker,
-                        getContext()
-                                .spawnAnonymous(RingNeighbour.create(
-                                        live.get(broker),
-                                        told -> self.tell(new Post(broker, new Indicators(me, told))),
-                                        ledger)));
-                neighbourHolders.put(broker, live.get(broker));
-            }
-        }
-        getContext()
-                .getLog()
-                .info("{} is on the ring {}, next to {}", me, Ring.of(members).members(), near);
-    }
-
-    // ---- looking at the store
-
-    private Behavior<Command> onLookNow() {
-        if (looking) {
-            lookAgain = true;
-            return this;
-        }
-        return onLookDue();
-    }
-
-    private Behavior<Command> onLookDue() {
-        if (looking || closed) {
-            return this;
-        }
-        looking = true;
-        long after = changeNumber;
-        getContext()
-                .pipeToSelf(
-                        CompletableFuture.supplyAsync(
-                                () -> new Looked(with.store.rows(), with.store.limitsAfter(after)), with.storeExecutor),
-                        (looked, failure) -> failure == null ? looked : new LookFailed(failure.getMessage()));
-        return this;
-    }
-
-    private void planLook() {
-        looking = false;
-        timers.startSingleTimer(
-                new LookDue(),
-                lookAgain ? Duration.ofMillis(1) : with.settings.lease().dividedBy(8));
-        lookAgain = false;
-    }
-
-    private Behavior<Command> onLookFailed(LookFailed failed) {
-        if (!toldLookFailed) {
-            toldLookFailed = true;
-            getContext().getLog().warn("{} can't read the store's rows: {}", me, failed.why);
-        }
-        planLook();
-        return this;
-    }
-
-    private Behavior<Command> onLooked(Looked looked) {
-        long nowNs = with.clock.getAsLong();
-        toldLookFailed = false;
-        planLook();
-        ring(looked.rows);
-        buddy.tell(new BestBuddy.Rows(looked.rows, nowNs));
-        changeNumber = looked.limits.upTo();
-        Set<TopicName> newVersions = limits.read(looked.limits.rows());
-        if (!newVersions.isEmpty()) {
-            changed.addAll(newVersions);
-            newVersions.forEach(edges::remove);
-        }
-        finishVersions();
-        ActorRef<Command> self = getContext().getSelf();
-        Set<Holder> live = new HashSet<>();
-        looked.rows.stream().filter(row -> row.state() == LeaseRow.State.LIVE).forEach(row -> live.add(row.holder()));
-        ledger.tell(new SupplyLedger.Look(keeper -> {
-            Ledger stored = keeper.ledger();
-            Set<Holder> open = new HashSet<>();
-            stored.openTransfers().forEach(transfer -> {
-                if (!live.contains(transfer.id().to())) {
-                    open.add(transfer.id().to());
-                }
-            });
-            if (!open.isEmpty()) {
-                self.tell(new Destinations(open));
-            }
-        }));
-        return this;
-    }
-
-    private void finishVersions() {
-        List<LimitBook.Page> unfinished = limits.unfinished();
-        if (unfinished.isEmpty()) {
-            requests.clear();
-            unfinishedLooks.clear();
-            return;
-        }
-        for (LimitBook.Page page : unfinished) {
-            unfinishedLooks.merge(page.last().topic(), 1, Integer::sum);
-            if (page.last().minter().equals(Optional.of(me))) {
-                decide(keeper -> keeper.mint(page.last(), page.before()));
-            }
-        }
-        ActorRef<Command> self = getContext().getSelf();
-        ledger.tell(new SupplyLedger.Look(keeper -> {
-            Ledger stored = keeper.ledger();
-            Map<TopicName, Debt> debts = new LinkedHashMap<>();
-            for (LimitBook.Page page : unfinished) {
-                Debt debt = stored.debts().get(page.last().topic());
-                if (debt != null && debt.version() == page.last().version()) {
-                    debts.put(page.last().topic(), debt);
-                }
-            }
-            self.tell(new Owed(debts));
-        }));
-    }
-
-    /** Burns what is owed here, and asks the others for the rest. */
-    private Behavior<Command> onOwed(Owed owed) {
-        owed.debts.forEach((topic, debt) -> {
-            decide(keeper -> keeper.burn(topic));
-            if (!debt.remaining().isNone()) {
-                int urgency = requests.merge(topic, 1, Integer::sum) / PATIENT_REQUESTS;
-                for (BrokerId other : others.keySet()) {
-                    onPost(new Post(other, new Collect(topic, debt, urgency, me)));
-                }
-            }
-        });
-        return this;
-    }
-
-    private Behavior<Command> onCollect(Collect collect) {
-        limits.last(collect.topic)
-                .filter(last -> last.version() == collect.debt.version())
-                .ifPresent(last -> give(
-                        collect.collector,
-                        collect.topic,
-                        mine -> collect.debt.contribution(mine, last.limit(), collect.urgency)));
-        return this;
-    }
-
-    private Behavior<Command> onVersionDone(VersionDone done) {
-        store("finish " + done.topic, () -> {
-            with.store.finished(done.topic, done.version);
-            return true;
-        });
-        return this;
-    }
-
-    private void store(String what, Supplier<Boolean> call) {
-        getContext()
-                .pipeToSelf(
-                        CompletableFuture.supplyAsync(call, with.storeExecutor),
-                        (answer, failure) -> new Done(what, failure));
-    }
-
-    /** Whatever failed is tried again after the next look. */
-    private Behavior<Command> onDone(Done done) {
-        if (done.failure != null) {
-            getContext().getLog().debug("{} could not {}: {}", me, done.what, done.failure.getMessage());
-        }
-        return this;
-    }
-
-    /** Open transfers to holders that are not live: what their closed journals say decides. */
-    private Behavior<Command> onDestinations(Destinations destinations) {
-        for (Holder destination : destinations.open) {
-            if (readingDestinations.add(destination)) {
-                getContext()
-                        .pipeToSelf(
-                                journals.read(destination, Optional.empty()),
-                                (read, failure) -> new DestinationRead(destination, Optional.ofNullable(read)));
-            }
-        }
-        return this;
-    }
-
-    private Behavior<Command> onDestinationRead(DestinationRead read) {
-        readingDestinations.remove(read.of);
-        read.ledger.ifPresent(ledgerOfOther -> decide(keeper -> keeper.destinationClosed(ledgerOfOther)));
-        return this;
-    }
-
-    /** For what nobody else finished: victims whose heirs are all gone, and versions whose minter is. */
-    private Behavior<Command> onSweep() {
-        buddy.tell(new BestBuddy.Sweep());
-        for (LimitBook.Page page : limits.unfinished()) {
-            LimitRow row = page.last();
-            if (unfinishedLooks.getOrDefault(row.topic(), 0) < SWEEP_AFTER_LOOKS
-                    || row.minter().equals(Optional.of(me))) {
-                continue;
-            }
-            if (row.minter().isEmpty()) {
-                store("claim " + row.topic(), () -> claimMint(row));
-            } else {
-                getContext()
-                        .pipeToSelf(
-                                journals.read(row.minter().get(), Optional.empty())
-                                        .thenAcceptAsync(
-                                                minter -> {
-                                                    if (minter.closed() && !minter.minted(row.topic(), row.version())) {
-                                                        claimMint(row);
-                                                    }
-                                                },
-                                                with.storeExecutor),
-                                (swept, failure) -> new Done("sweep " + row.topic(), failure));
-            }
-        }
-        return this;
-    }
-
-    private boolean claimMint(LimitRow row) {
-        boolean claimed = with.store.claimMint(row.topic(), row.version(), row.minter(), me);
-        if (claimed) {
-            with.failpoints.reached(Failpoints.Step.AFTER_MINT_CLAIM);
-        }
-        return claimed;
-    }
-
-    // ---- rounds
-
-    private Behavior<Command> onRoundDue() {
-        flushSpread();
-        if (sampling || closed || limits.pages().isEmpty()) {
-            return this;
-        }
-        sampling = true;
-        CompletableFuture<Long> sequence = new CompletableFuture<>();
-        ledger.tell(new SupplyLedger.Look(
-                keeper -> sequence.complete(keeper.ledger().sequence())));
-        getContext()
-                .pipeToSelf(
-                        sequence.orTimeout(10, TimeUnit.SECONDS)
-                                .thenCompose(at -> with.gates.samples().thenApply(samples -> new Sampled(at, samples))),
-                        (sampled, failure) -> failure == null ? sampled : new Sampled(-1, List.of()));
-        return this;
-    }
-
-    private Behavior<Command> onSampled(Sampled sampled) {
-        if (sampled.sequence < 0) {
-            sampling = false;
-            return this;
-        }
-        changed.addAll(demands.keySet());
-        Map<TopicName, Demand> now = new HashMap<>();
-        Map<TopicName, Double> stillWaiting = new HashMap<>();
-        sampled.samples.forEach(sample -> {
-            double before = waiting.getOrDefault(sample.topic(), 0.0);
-            double smoothed = before + WAITING_WEIGHT * (sample.waiting() - before);
-            stillWaiting.put(sample.topic(), smoothed);
-            Share limit = limits.last(sample.topic()).map(LimitRow::limit).orElse(Share.NONE);
-            now.put(sample.topic(), Pressure.demand(sample.demand(), smoothed, limit));
-        });
-        waiting = stillWaiting;
-        demands = now;
-        changed.addAll(now.keySet());
-        Set<TopicName> refreshed = limits.slice(with.counters.rounds.get() % REFRESH_ROUNDS, REFRESH_ROUNDS);
-        Set<TopicName> due = new HashSet<>(changed);
-        due.addAll(refreshed);
-        changed.clear();
-        ActorRef<Command> self = getContext().getSelf();
-        SupplyCounters counters = with.counters;
-        ledger.tell(new SupplyLedger.Look(keeper -> {
-            Ledger stored = keeper.ledger();
-            if (stored.sequence() == sampled.sequence) {
-                sampled.samples.forEach(sample -> countIfUnbacked(sample, stored, counters));
-            }
-            counters.busy(
-                    sampled.samples.stream().map(sample -> busy(sample, stored)).toList());
-            Map<TopicName, Holding> shares = new HashMap<>();
-            due.forEach(topic -> shares.put(topic, stored.share(topic)));
-            self.tell(new Counted(shares, refreshed));
-        }));
-        return this;
-    }
-
-    private static SupplyCounters.Busy busy(Gates.Sample sample, Ledger stored) {
-        return new SupplyCounters.Busy(
-                sample.topic(),
-                stored.share(sample.topic()).share(),
-                sample.held().leased().levelMicros() + sample.held().kept().levelMicros(),
-                sample.demand().rateMicros());
-    }
-
-    /** The gate may hold less than the ledger says, when something is on its way out or in; never more. */
-    private static void countIfUnbacked(Gates.Sample sample, Ledger stored, SupplyCounters counters) {
-        Share held = sample.held().share();
-        Share backed = stored.share(sample.topic()).share();
-        if (held.rateMicros() > backed.rateMicros() || held.burstMicros() > backed.burstMicros()) {
-            counters.violations.incrementAndGet();
-        }
-    }
-
-    private Behavior<Command> onCounted(Counted counted) {
-        sampling = false;
-        with.counters.rounds.incrementAndGet();
-        List<Mine> mine = new ArrayList<>();
-        List<TopicName> gone = new ArrayList<>();
-        counted.shares.forEach((topic, share) -> limits.last(topic).ifPresent(row -> {
-            if (share.wantsSplit(row.floorPermille())) {
-                decide(keeper -> keeper.refloor(topic, row.floorPermille()));
-            }
-            if (Exchange.homeless(share) && !others.isEmpty()) {
-                List<Holder> anyone = List.copyOf(others.values());
-                give(anyone.get(with.random.nextInt(anyone.size())), topic, all -> all);
-                changed.add(topic);
-            } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
-                gone.add(topic);
-            } else {
-                Told told = new Told(topic, share, demand(row));
-                Edges steps = edges(row);
-                mine.add(new Mine(told, steps.begin, steps.goOn, counted.refreshed.contains(topic)));
-            }
-        }));
-        neighbours.values().forEach(neighbour -> neighbour.tell(new RingNeighbour.Round(mine, gone)));
-        return this;
-    }
-
-    /** A static topic's demand is the same everywhere, so the ring keeps its parts equal, whoever comes and goes. */
-    private Demand demand(LimitRow row) {
-        return row.sharing() == Sharing.STATIC
-                ? new Demand(Limit.MICROS, Limit.MICROS)
-                : demands.getOrDefault(row.topic(), new Demand(0, 0));
-    }
-
-    private Edges edges(LimitRow row) {
-        return edges.computeIfAbsent(row.topic(), topic -> {
-            int members = others.size() + 1;
-            int degree = Math.min(2, Math.max(1, others.size()));
-            Limit limit = new Limit(
-                    Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
-                    Math.max(Limit.MICROS, row.limit().burstMicros()));
-            double deadBand = with.settings.deadBand();
-            return new Edges(
-                    new SupplyEdge(limit, members, degree, deadBand),
-                    new SupplyEdge(limit, members, degree, deadBand / NARROWER));
-        });
-    }
-
-    private Behavior<Command> onIndicators(Indicators indicators) {
-        BrokerId from = indicators.from.broker();
-        if (indicators.from.equals(neighbourHolders.get(from))) {
-            neighbours.get(from).tell(new RingNeighbour.Heard(indicators.told));
-        }
-        return this;
-    }
-
-    // ---- the TB adaptor's end
-
-    private Behavior<Command> onReportWanted(ReportWanted wanted) {
-        List<LimitRow> adapted = limits.pages().stream()
-                .map(LimitBook.Page::last)
-                .filter(row -> row.sharing() == Sharing.ADAPTOR && !row.limit().isNone())
-                .toList();
-        Map<TopicName, Demand> asked = demands;
-        ledger.tell(new SupplyLedger.Look(keeper -> wanted.replyTo.tell(new Adaptor.Reported(
-                me,
-                wanted.round,
-                adapted.stream()
-                        .map(row -> new Adaptor.Report(
-                                row.topic(),
-                                row.version(),
-                                row.limit(),
-                                keeper.ledger().share(row.topic()),
-                                asked.getOrDefault(row.topic(), new Demand(0, 0))))
-                        .toList()))));
-        return this;
-    }
-
-    private Behavior<Command> onGive(Give order) {
-        if (order.from.equals(me) && others.containsValue(order.to)) {
-            decide(keeper -> {
-                if (!keeper.canDebit(order.to)) {
-                    return List.of();
-                }
-                Map<TopicName, Holding> wanted = new LinkedHashMap<>();
-                order.parts.forEach((topic, part) -> {
-                    Holding cut = keeper.ledger().share(topic).cut(part);
-                    if (!cut.isNone()) {
-                        wanted.put(topic, cut);
-                    }
-                });
-                return wanted.isEmpty() ? List.of() : keeper.debit(order.to, wanted);
-            });
-        }
-        return this;
-    }
-
-    // ---- being looked at
-
-    private Behavior<Command> onDescribe(Describe question) {
-        CompletableFuture<long[]> stored = new CompletableFuture<>();
-        ledger.tell(new SupplyLedger.Look(keeper -> {
-            Share flying = Share.NONE;
-            for (Transfer transfer : keeper.inFlight()) {
-                Holding holding = transfer.holdings().get(question.topic);
-                if (holding != null) {
-                    flying = flying.plus(holding.share());
-                }
-            }
-            Share share = keeper.ledger().share(question.topic).share();
-            stored.complete(
-                    new long[] {share.rateMicros(), share.burstMicros(), flying.rateMicros(), flying.burstMicros()});
-        }));
-        Share stranded = with.counters.stranded().getOrDefault(question.topic, Share.NONE);
-        with.gates
-                .sample(question.topic)
-                .thenCombine(stored, (sample, held) -> part(sample, held, stranded))
-                .thenAccept(question.replyTo::tell);
-        return this;
-    }
-
-    private Part part(Gates.Sample sample, long[] stored, Share stranded) {
-        double micros = Limit.MICROS;
-        long leaseMs = with.leaseRemainingNs.getAsLong() / 1_000_000;
-        Holding held = sample.held();
-        Demand demand = sample.demand();
-        return new Part(
-                me.broker().value(),
-                me.incarnation(),
-                stored[0] / micros,
-                stored[1] / micros,
-                (held.leased().levelMicros() + held.kept().levelMicros()) / micros,
-                demand.rateMicros() / micros,
-                demand.rateMicros() == 0 ? null : (double) stored[0] / demand.rateMicros(),
-                leaseMs,
-                leaseMs > 0 ? "live" : "lease over",
-                held.kept().rateMicros() / micros,
-                stored[2] / micros,
-                stored[3] / micros,
-                stranded.rateMicros(),
-                stranded.burstMicros());
     }
 }

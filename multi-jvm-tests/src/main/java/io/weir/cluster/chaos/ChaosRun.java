@@ -177,7 +177,8 @@ public final class ChaosRun {
         setup.put("floor", plan.floors().get(0));
         setup.put("floors", plan.floors());
         setup.put("topics", scene.topics());
-        setup.put("saturated", scene.topics());
+        // The load of a brief run goes up and down: what it uses of a limit says nothing.
+        setup.put("saturated", plan.brief() && !plan.flooded() ? List.of() : scene.topics());
         setup.put("homes", plan.placing());
         setup.put("drift", DRIFT);
         setup.put("durationMs", plan.duration().toMillis());
@@ -317,6 +318,9 @@ public final class ChaosRun {
     private Status collect(Ground ground, Clients clients, StoreRecorder store, HistoryWriter history)
             throws IOException, InterruptedException {
         readStore(store, history);
+        store.takenBack()
+                .forEach(entry -> troubles.add("A3: the store has taken back event " + entry.sequence() + " of "
+                        + entry.holder() + ", which it had shown: " + entry.event()));
         for (Admission admission : AdmissionHistory.read(ground.admissions())) {
             history.admitted(admission);
         }

@@ -1,6 +1,5 @@
 package io.weir.cluster.chaos;
 
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
@@ -31,9 +30,8 @@ final class HomeBook implements AutoCloseable {
 
     /** @param storeUrl with user and password */
     HomeBook(String storeUrl) {
-        StoreKind kind = storeUrl.startsWith("jdbc:h2:") ? StoreKind.H2 : StoreKind.POSTGRESQL;
         table = new DecisionTable(
-                new StoreSettings(kind, storeUrl, "", "", 1, ANSWER_WITHIN, ANSWER_WITHIN, NEVER), ANSWER_WITHIN);
+                new StoreSettings(storeUrl, "", "", 1, ANSWER_WITHIN, ANSWER_WITHIN, NEVER), ANSWER_WITHIN);
     }
 
     /** Whether the cluster's own distributor has given the topic's publishers homes. */

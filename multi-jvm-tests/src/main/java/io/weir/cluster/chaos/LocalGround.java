@@ -147,23 +147,31 @@ final class LocalGround implements Ground {
         cluster.state().process(name).filter(LocalProcess::isAlive).ifPresent(act);
     }
 
+    /** To the process itself first, so that it has no further children, and to its children: what serves is theirs. */
     private void signal(String signal, String name) {
         process(name, process -> {
-            try {
-                int exit = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
-                        .redirectErrorStream(true)
-                        .start()
-                        .waitFor();
-                if (exit != 0 && process.isAlive()) {
-                    throw new IllegalStateException("kill -" + signal + " " + name + " failed with " + exit);
-                }
-            } catch (IOException e) {
-                throw new IllegalStateException("kill can't be run", e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted", e);
-            }
+            signal(signal, process.pid());
+            ProcessHandle.of(process.pid()).stream()
+                    .flatMap(ProcessHandle::descendants)
+                    .forEach(child -> signal(signal, child.pid()));
         });
+    }
+
+    private static void signal(String signal, long pid) {
+        try {
+            int exit = new ProcessBuilder("kill", "-" + signal, Long.toString(pid))
+                    .redirectErrorStream(true)
+                    .start()
+                    .waitFor();
+            if (exit != 0 && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false)) {
+                throw new IllegalStateException("kill -" + signal + " " + pid + " failed with " + exit);
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException("kill can't be run", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
     }
 
     @Override

@@ -219,7 +219,7 @@ final class StagedGround implements Ground {
         }
     }
 
-    /** A store that could not write ends by itself within a moment, and whoever looks after it starts it again. */
+    /** A store goes on after a full disk, or, if it could not write its log, has ended; whoever looks after it starts it again. */
     private void bringBackStore() {
         long deadlineNs = System.nanoTime() + ENDS_WITHIN.toNanos();
         while (cluster.isStoreAlive() && System.nanoTime() - deadlineNs < 0) {

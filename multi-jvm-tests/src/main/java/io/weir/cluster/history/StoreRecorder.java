@@ -19,9 +19,11 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +33,11 @@ import org.slf4j.LoggerFactory;
  * covers: each holder keeps its last four hundred, so a reading every few seconds misses none.
  *
  * <p>A reading is one transaction that sees one moment, whatever brokers write meanwhile.
+ *
+ * <p>An event that was seen and is gone, while an earlier one of its journal is still there, was not deleted by its broker, which deletes from
+ * the beginning on: the store has taken it back. PostgreSQL shows a commit only after it is on the disk, so none does; a store that shows more
+ * would lose such rows in a crash, and their numbers are then given to other events. What was taken back is forgotten here, because no broker may
+ * rest on it, and told apart, because some broker may have.
  */
 public final class StoreRecorder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StoreRecorder.class);
@@ -39,6 +46,7 @@ public final class StoreRecorder implements AutoCloseable {
 
     private final String url;
     private final Map<Long, Entry> entries = new TreeMap<>();
+    private final List<Entry> takenBack = new ArrayList<>();
     private final Map<Holder, TreeMap<Long, Ledger.Snapshot>> snapshots = new HashMap<>();
     private final Thread reader;
     private volatile boolean closed;
@@ -104,6 +112,11 @@ public final class StoreRecorder implements AutoCloseable {
         return Optional.ofNullable(last);
     }
 
+    /** Events that the store had shown and then lost; a store that keeps its word has none. */
+    public synchronized List<Entry> takenBack() {
+        return List.copyOf(takenBack);
+    }
+
     /** When the last reading that was answered began. */
     public synchronized long lastReadingNs() {
         return lastReadingNs;
@@ -133,6 +146,8 @@ public final class StoreRecorder implements AutoCloseable {
     private void readEvents() throws SQLException {
         // What nanoTime was when the wall clock was 0, as seen now.
         long nanoTimeAtEpoch = System.nanoTime() - System.currentTimeMillis() * 1_000_000L;
+        Set<Long> there = new HashSet<>();
+        Map<Holder, Long> lowest = new HashMap<>();
         // Deleted ones too: the highest is only marked, and its number still counts.
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(
@@ -140,6 +155,8 @@ public final class StoreRecorder implements AutoCloseable {
                                 + " FROM event_journal WHERE persistence_id LIKE '" + JOURNAL_PREFIX + "%'")) {
             while (rows.next()) {
                 long ordering = rows.getLong(1);
+                there.add(ordering);
+                lowest.merge(holder(rows.getString(2)), rows.getLong(3), Math::min);
                 if (!entries.containsKey(ordering)) {
                     entries.put(
                             ordering,
@@ -152,6 +169,12 @@ public final class StoreRecorder implements AutoCloseable {
                 }
             }
         }
+        List<Entry> gone = entries.values().stream()
+                .filter(entry -> !there.contains(entry.ordering())
+                        && entry.sequence() >= lowest.getOrDefault(entry.holder(), Long.MAX_VALUE))
+                .toList();
+        takenBack.addAll(gone);
+        gone.forEach(entry -> entries.remove(entry.ordering()));
     }
 
     /** A broker whose wall clock is wrong stamps its events with it; when they were seen first tells the time all the same. */

@@ -4,15 +4,18 @@ import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.algorithm.Account;
+import io.weir.limiter.supply.algorithm.Debt;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Supply;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Burned;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Credited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Debited;
+import io.weir.limiter.supply.algorithm.SupplyEvent.Delivered;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Inherited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Minted;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Refunded;
@@ -25,6 +28,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -32,6 +36,29 @@ import java.util.TreeMap;
  * Replays all journals of a store in the order of its commits and checks after every event what must hold at every moment: that
  * nothing is lost or made (C2), that everything happens once (C3) and in order (C7). Where the oldest events of a journal are not
  * known it begins with a snapshot, and C2 is checked at the end only. What a history has no rows of is not held against it.
+ *
+ * <p>So a run's history is held against the specification (limiter-actors, {@code src/main/tla}): an event must be one that an action of
+ * it could have written in the state that all journals have by then.
+ *
+ * <table>
+ * <caption>what of the specification is checked here</caption>
+ * <tr><th>action</th><th>its conditions</th></tr>
+ * <tr><td>Supply.WriteDebited</td><td>in the own name, the pair's next number, the pair's last one is credited, enough is there</td></tr>
+ * <tr><td>Supply.Credit</td><td>debited before, to this incarnation, with the same content, neither credited nor refunded before</td></tr>
+ * <tr><td>Supply.Settle, Deliver</td><td>open here; a refund: destination closed, lacks it; a delivery: destination has it</td></tr>
+ * <tr><td>Supply.Close, Claim, Inherit, MarkDone</td><td>closed before, by nobody while the row is LIVE; once; by the heir in the row; all
+ * of the account, of the open transfers and of the debts, at level 0; the row's state allows it; done only if it is</td></tr>
+ * <tr><td>Limits.ClaimMint, Mint</td><td>claimed, once, in the order of versions, nothing left to burn of an older one, exactly what the
+ * rows differ by, full only as a name's first version</td></tr>
+ * <tr><td>Limits.Burn, Finish</td><td>a debt of this version, not more than is owed and there; done means exact</td></tr>
+ * <tr><td>Supply.Refloor</td><td>the same share, split otherwise</td></tr>
+ * <tr><td>Supply.Conserved, OnceOnly; Recovery.FencedIsLast</td><td>after every event</td></tr>
+ * </table>
+ *
+ * <p>Not checked here, because a journal does not show it: what the gates held between two events (UsedOnce, GateWithinBook and GateIsBook;
+ * {@link HistoryCheck}'s C1, C4 and C5 see it by what was admitted), renewals and fences of rows over time (Lease.tla: rows are known as
+ * they are in the end), which life of a ledger wrote an event and what it knew then (Recovery.tla's Unknown and Recover: {@code Recovered}
+ * may stand anywhere), borrowed tokens (Borrow.tla), removed journals and forgotten names (Supply.Remove, Deletion.tla).
  */
 public final class SupplyAudit {
     private record Version(TopicName topic, long version) {}
@@ -40,6 +67,7 @@ public final class SupplyAudit {
     private final Map<Holder, Ledger> ledgers = new LinkedHashMap<>();
     private final Map<Ledger.Legacy, Holder> heirs = new HashMap<>();
     private final Map<Version, Holder> minters = new HashMap<>();
+    private final List<Minted> mints = new ArrayList<>();
     private final Map<Transfer.Id, Transfer> debited = new HashMap<>();
     private final Set<Transfer.Id> refunded = new HashSet<>();
     private final Map<TopicName, Share> existing = new HashMap<>();
@@ -122,6 +150,9 @@ public final class SupplyAudit {
             return;
         }
         check(holder, ledger, event);
+        if (unreadable.contains(holder)) {
+            return;
+        }
         try {
             ledger.apply(event);
         } catch (IllegalArgumentException | IllegalStateException e) {
@@ -138,8 +169,19 @@ public final class SupplyAudit {
     private void check(Holder holder, Ledger ledger, SupplyEvent event) {
         if (event instanceof Minted e) {
             minted(new Version(e.topic(), e.version()), holder);
+            mints.add(e);
+            if (fromTheBeginning) {
+                mintedInTurn(holder, e);
+            }
             existing.merge(e.topic(), e.minted().share(), Share::plus);
         } else if (event instanceof Burned e) {
+            Debt debt = ledger.debts().get(e.topic());
+            if (debt == null || debt.version() != e.version()) {
+                violated(
+                        "C7", holder + " burns for version " + e.version() + " of " + e.topic() + ", and owes " + debt);
+                unreadable.add(holder);
+                return;
+            }
             Share burned = e.burned().share();
             Share before = existing.getOrDefault(e.topic(), Share.NONE);
             existing.put(e.topic(), before.above(burned));
@@ -147,7 +189,13 @@ public final class SupplyAudit {
                 violated("C2", holder + " burns " + burned + " of " + e.topic() + ", of which there is " + before);
             }
         } else if (event instanceof Debited e) {
+            debitedInTurn(holder, ledger, e.transfer().id());
             debited.put(e.transfer().id(), e.transfer());
+        } else if (event instanceof Delivered e) {
+            Ledger destination = ledgers.get(e.transfer().to());
+            if (destination == null || !destination.credited(e.transfer())) {
+                violated("C7", e.transfer() + " is called delivered by " + holder + ", and nobody has credited it");
+            }
         } else if (event instanceof Credited e) {
             credited(holder, ledger, e.transfer());
         } else if (event instanceof Refunded e) {
@@ -166,6 +214,69 @@ public final class SupplyAudit {
                 violated("C7", holder + " inherits from " + e.victim() + ", whose journal is open");
             }
             inherited(new Ledger.Legacy(e.victim(), e.account()), holder);
+            if (victim != null && victim.closed()) {
+                inheritedWhole(holder, victim, e);
+            }
+        }
+    }
+
+    private void debitedInTurn(Holder holder, Ledger ledger, Transfer.Id id) {
+        if (!id.from().equals(holder)) {
+            violated("C7", id + " is debited by " + holder);
+        } else if (!ledger.nextTransfer(id.to()).equals(id)) {
+            violated("C7", id + " is debited where " + ledger.nextTransfer(id.to()) + " is next");
+        }
+        Ledger destination = ledgers.get(id.to());
+        for (Transfer transfer : ledger.openTransfers()) {
+            Transfer.Id open = transfer.id();
+            if (open.from().equals(holder)
+                    && open.to().equals(id.to())
+                    && (destination == null || !destination.credited(open))) {
+                violated("C7", id + " is debited while " + open + " is on its way");
+            }
+        }
+    }
+
+    /** An heir takes all of an account or nothing; what belongs to no account comes with the leased one. */
+    private void inheritedWhole(Holder holder, Ledger victim, Inherited event) {
+        boolean leased = event.account() == Account.LEASED;
+        Map<TopicName, Supply> left = new HashMap<>();
+        victim.shares().forEach((topic, holding) -> {
+            if (!holding.in(event.account()).isNone()) {
+                left.put(topic, holding.in(event.account()));
+            }
+        });
+        if (!event.shares().equals(left)) {
+            violated("C2", holder + " inherits " + event.shares() + " where " + victim.holder() + " left " + left);
+        }
+        Set<Transfer> open = leased ? Set.copyOf(victim.openTransfers()) : Set.of();
+        if (!Set.copyOf(event.openTransfers()).equals(open)) {
+            violated("C2", holder + " adopts " + event.openTransfers() + " where " + victim.holder() + " left " + open);
+        }
+        Map<TopicName, Debt> debts = leased ? victim.debts() : Map.of();
+        if (!event.debts().equals(debts)) {
+            violated("C2", holder + " takes on " + event.debts() + " where " + victim.holder() + " owed " + debts);
+        }
+    }
+
+    /**
+     * Versions come one after the other, each after the one before has nothing left to burn. Not for ledgers that begin with a
+     * snapshot: that is of a later time than what the others say.
+     */
+    private void mintedInTurn(Holder holder, Minted event) {
+        for (Version other : minters.keySet()) {
+            if (other.topic.equals(event.topic()) && other.version > event.version()) {
+                violated(
+                        "C7",
+                        holder + " mints version " + event.version() + " of " + event.topic() + " after " + other);
+            }
+        }
+        for (Ledger ledger : ledgers.values()) {
+            Debt debt = ledger.debts().get(event.topic());
+            boolean passed = heirs.containsKey(new Ledger.Legacy(ledger.holder(), Account.LEASED));
+            if (debt != null && !passed && !debt.remaining().isNone()) {
+                violated("C7", holder + " mints " + event + " while " + ledger.holder() + " owes " + debt);
+            }
         }
     }
 
@@ -284,9 +395,15 @@ public final class SupplyAudit {
             LeaseRow row = rows.get(legacy.victim());
             if (row == null || !row.inheritable(legacy.account())) {
                 violated("C7", heir + " has inherited " + legacy + ", whose row does not allow it: " + row);
+            } else if (!row.of(legacy.account()).heir().equals(Optional.of(heir))) {
+                violated("C3", heir + " has inherited " + legacy + ", whose row names another heir: " + row);
             }
         });
         for (LeaseRow row : rows.values()) {
+            Ledger ledger = ledgers.get(row.holder());
+            if (row.state() == LeaseRow.State.LIVE && ledger != null && ledger.closed()) {
+                violated("C7", "the journal of " + row.holder() + " was closed, and its row is live");
+            }
             for (Account account : Account.values()) {
                 if (row.of(account).done() && !heirs.containsKey(new Ledger.Legacy(row.holder(), account))) {
                     violated("C7", account + " is marked done, and no journal shows who inherited it: " + row);
@@ -327,6 +444,7 @@ public final class SupplyAudit {
                 }
             }
         }
+        mints.forEach(this::mintedByTheRows);
         minters.forEach((version, holder) -> {
             boolean claimed = stored.limits().stream()
                     .anyMatch(row -> row.topic().equals(version.topic)
@@ -336,6 +454,29 @@ public final class SupplyAudit {
                 violated("C3", holder + " has minted " + version + ", which it had not claimed");
             }
         });
+    }
+
+    /** A mint and its debt are what two rows differ by; only the first version of a name that the store does not know starts full. */
+    private void mintedByTheRows(Minted event) {
+        long level =
+                event.minted().leased().levelMicros() + event.minted().kept().levelMicros();
+        boolean later = stored.limits().stream()
+                .anyMatch(row -> row.topic().equals(event.topic()) && row.version() == event.version() && !row.first());
+        if (later && level > 0) {
+            violated("C1", event + " begins with a level, and is not the first version of its name");
+        }
+        Map<Long, Share> rows = new HashMap<>(Map.of(0L, Share.NONE));
+        stored.limits().stream()
+                .filter(row -> row.topic().equals(event.topic()))
+                .forEach(row -> rows.put(row.version(), row.limit()));
+        Share before = rows.get(event.version() - 1);
+        Share after = rows.get(event.version());
+        if (before != null
+                && after != null
+                && !(event.minted().share().equals(after.above(before))
+                        && event.debt().equals(before.above(after)))) {
+            violated("C2", event + " goes from " + before + " to " + after);
+        }
     }
 
     private void nothingLeftBehind() {

@@ -55,7 +55,8 @@ public final class Backstage {
                 case Script.CONDITIONS -> conditions(order);
                 case Script.TRAFFIC -> new Answer(null, 0, "", joint.counts());
                 case Script.START -> start(order);
-                case Script.SIGNAL -> signal(order.number(), order.words().get(0));
+                case Script.SIGNAL -> signal(order.number(), order.words().get(0), false);
+                case Script.SIGNAL_ALL -> signal(order.number(), order.words().get(0), true);
                 case Script.ALIVE ->
                     Answer.of(processes.containsKey(order.number())
                             && processes.get(order.number()).isAlive());
@@ -163,21 +164,30 @@ public final class Backstage {
     }
 
     /** To one that has ended it is nothing: its number may be another's by now. */
-    private Answer signal(long number, String name) {
+    private Answer signal(long number, String name, boolean childrenToo) {
         Process process = processes.get(number);
         if (process == null || SIGNALS.get(name) == null) {
             return Answer.refused("no process " + number + " or no signal " + name);
         }
+        // Listed before it is gone, and itself first, so that it has no further ones.
+        List<ProcessHandle> all = new ArrayList<>(List.of(process.toHandle()));
+        if (childrenToo) {
+            process.descendants().forEach(all::add);
+        }
+        all.forEach(each -> signal(each, SIGNALS.get(name)));
+        return Answer.done();
+    }
+
+    private static void signal(ProcessHandle process, int signal) {
         if (process.isAlive()) {
             try {
-                Linux.kill((int) number, SIGNALS.get(name));
+                Linux.kill((int) process.pid(), signal);
             } catch (LastErrorException e) {
                 if (process.isAlive()) {
                     throw e;
                 }
             }
         }
-        return Answer.done();
     }
 
     private Answer outlet(Order order) {

@@ -18,6 +18,8 @@ final class Script {
     static final String START = "start";
     /** Send signal {@code words[0]} to process {@code number}. */
     static final String SIGNAL = "signal";
+    /** Send signal {@code words[0]} to process {@code number} and then to its children. */
+    static final String SIGNAL_ALL = "signal-all";
     /** Answers 1 if process {@code number} is alive. */
     static final String ALIVE = "alive";
     /** Run {@code words} to its end; answers its output. */

@@ -330,6 +330,11 @@ public final class StagedCluster implements AutoCloseable {
         store().kill();
     }
 
+    /** kill -9 of its process and of those that serve its connections. */
+    public void killStoreWithItsChildren() {
+        store().killAll();
+    }
+
     /** SIGSTOP. */
     public void pauseStore() {
         store().pause();
@@ -389,9 +394,7 @@ public final class StagedCluster implements AutoCloseable {
 
     /** The store as this process reaches it, whatever happens to the network; with user and password. */
     public String storeUrl() {
-        return postgres != null
-                ? postgres.original()
-                : StoreServer.url(door(STORE, STORE_PORT)) + ";USER=" + StoreServer.USER + ";PASSWORD=" + TOKEN;
+        return postgres != null ? postgres.original() : StoreServer.url(door(STORE, STORE_PORT), TOKEN);
     }
 
     private String storeUrlOnStage() {
@@ -508,14 +511,8 @@ public final class StagedCluster implements AutoCloseable {
             return;
         }
         publishers.forEach(StagedProcess::kill);
-        stage.network().heal();
-        List<StagedProcess> ending =
-                brokers.values().stream().filter(StagedProcess::isAlive).toList();
-        ending.forEach(StagedProcess::terminate);
-        // One that stands still would not hear it.
-        ending.forEach(StagedProcess::resume);
-        ending.forEach(broker -> broker.awaitExit(END_WITHIN));
-        ending.forEach(StagedProcess::kill);
+        // Nobody is left to whom leaving in good order would matter.
+        brokers.values().forEach(StagedProcess::kill);
         drivers.values().forEach(StagedProcess::kill);
         if (store != null) {
             store.kill();

@@ -38,31 +38,41 @@ public final class StagedProcess {
 
     /** SIGTERM; one that is paused hears it when it is resumed. */
     public void terminate() {
-        signal("TERM");
+        signal(Script.SIGNAL, "TERM");
     }
 
-    /** SIGKILL, and waits until it is gone; nothing if it has ended. */
+    /** SIGKILL, and waits until it is gone; nothing if it has ended. Its children find that out by themselves. */
     public void kill() {
-        signal("KILL");
+        signal(Script.SIGNAL, "KILL");
+        awaitEnd();
+    }
+
+    /** SIGKILL to it and all its children, and waits until it is gone; nothing if it has ended. */
+    public void killAll() {
+        signal(Script.SIGNAL_ALL, "KILL");
+        awaitEnd();
+    }
+
+    private void awaitEnd() {
         if (!awaitExit(GONE_WITHIN)) {
             throw new IllegalStateException(this + " was killed and is still there");
         }
     }
 
-    /** SIGSTOP: it stands still, with all its threads, sockets and clocks read late. */
+    /** SIGSTOP: it stands still, with all its children, threads, sockets and clocks read late. */
     public synchronized void pause() {
-        signal("STOP");
+        signal(Script.SIGNAL_ALL, "STOP");
         paused = true;
     }
 
     /** SIGCONT. */
     public synchronized void resume() {
-        signal("CONT");
+        signal(Script.SIGNAL_ALL, "CONT");
         paused = false;
     }
 
-    private void signal(String signal) {
-        backstage.apply(Order.of(Script.SIGNAL).number(number).with(List.of(signal)));
+    private void signal(String order, String signal) {
+        backstage.apply(Order.of(order).number(number).with(List.of(signal)));
     }
 
     /** Whether it ended in that time. */

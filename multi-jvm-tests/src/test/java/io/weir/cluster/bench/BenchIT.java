@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cluster.BrokerCluster;
 import io.weir.cluster.BuiltDistribution;
+import io.weir.cluster.SideBySide;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
+@SideBySide
 @Timeout(180)
 class BenchIT {
     private static final Logger LOG = LoggerFactory.getLogger(BenchIT.class);

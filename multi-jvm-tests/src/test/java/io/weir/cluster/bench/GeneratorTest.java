@@ -311,7 +311,7 @@ class GeneratorTest {
     @Test
     void shouldSayWhoClosedTheConnectionAndWhy() throws IOException {
         try (NsqPeer peer = new NsqPeer().closingAfter(20)) {
-            assertThatThrownBy(() -> run(new NsqWire(), peer.endpoint(), load(openLoop(500, 10), 2, 100, 0, 5_000)))
+            assertThatThrownBy(() -> run(new NsqWire(), peer.endpoint(), load(openLoop(500, 10), 2, 100, 0, 1_000)))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("peer at " + peer.endpoint());
         }
@@ -321,7 +321,7 @@ class GeneratorTest {
     void shouldEndWithAnErrorWhenThePeerSendsGarbage() throws IOException {
         byte[] garbage = "HTTP/1.1 400 Bad Request\r\n".getBytes(StandardCharsets.US_ASCII);
         try (NsqPeer peer = new NsqPeer().answeringAPublishWith(garbage)) {
-            assertThatThrownBy(() -> run(new NsqWire(), peer.endpoint(), load(openLoop(500, 10), 2, 100, 0, 5_000)))
+            assertThatThrownBy(() -> run(new NsqWire(), peer.endpoint(), load(openLoop(500, 10), 2, 100, 0, 1_000)))
                     .isInstanceOf(WireException.class)
                     .hasMessageContaining("does not speak NSQ V2");
         }

@@ -3,6 +3,7 @@ package io.weir.cluster.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.weir.cluster.SideBySide;
 import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.history.Invariant;
 import io.weir.cluster.stage.Stage;
@@ -10,12 +11,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A checker that cannot fail proves nothing: {@link ChaosIT}'s run, with a rule of the protocol left out. {@link ChaosLongIT} has the other rules. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(300)
 class BrokenRuleIT {
     @Test

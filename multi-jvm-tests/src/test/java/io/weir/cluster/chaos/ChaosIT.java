@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.weir.cluster.BuiltDistribution;
-import io.weir.cluster.history.Invariant;
+import io.weir.cluster.Measuring;
 import io.weir.cluster.history.Verdict;
 import io.weir.cluster.stage.Stage;
 import java.io.IOException;
@@ -18,7 +18,11 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What {@code weir chaos} does, for a short while each: seeds, floors and families of faults differ. The long one is {@link ChaosLongIT}. */
+/**
+ * What {@code weir chaos} does, for a short while. {@link StoreChaosIT} has another seed, other floors and other families of faults;
+ * {@link ChaosLongIT} is the long one.
+ */
+@Measuring
 @Timeout(300)
 class ChaosIT {
     private static final Logger LOG = LoggerFactory.getLogger(ChaosIT.class);
@@ -41,21 +45,6 @@ class ChaosIT {
                 .allMatch(Verdict::held);
         assertThat(outcome.faults()).isNotEmpty();
         assertThat(outcome.allHeld()).isTrue();
-    }
-
-    @Test
-    void shouldKeepEveryPromiseWhenTheStoreFailsAndPublishersAreMovedWhileBrokersDie()
-            throws IOException, InterruptedException {
-        ChaosOutcome outcome = run(ChaosPlan.of(4, 59, Duration.ofSeconds(30), directory("store"))
-                .withFaults(Fault.named(List.of("store", "packet", "membership", "driver", "placement", "kill")))
-                .withFloors(List.of(1.0, 0.0, 0.5))
-                .endingBriefly());
-
-        assertThat(outcome.troubles()).isEmpty();
-        assertThat(outcome.violated()).as("seed 59: " + outcome.history()).isEmpty();
-        assertThat(outcome.check().verdict(Invariant.C1).held()).isTrue();
-        assertThat(outcome.check().verdict(Invariant.C9).held()).isTrue();
-        assertThat(outcome.faults()).containsKeys("move", "move-and-kill", "store-full", "limit");
     }
 
     static Path directory(String name) throws IOException {

@@ -3,6 +3,7 @@ package io.weir.cluster.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.weir.cluster.Measuring;
 import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.history.Invariant;
 import io.weir.cluster.history.Verdict;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Every fault of the catalogue, in each mode, and every broken variant: {@code mvn -Pchaos verify}, about three quarters of an hour.
  * {@code -Dweir.chaos.minutes=30} and {@code -Dweir.chaos.seed=7} change how long each mode takes and what comes.
  */
+@Measuring
 @Tag("chaos")
 class ChaosLongIT {
     private static final long MINUTES = Long.getLong("weir.chaos.minutes", 10);

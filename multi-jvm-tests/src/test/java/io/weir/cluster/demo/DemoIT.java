@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cluster.BuiltDistribution;
+import io.weir.cluster.SideBySide;
 import io.weir.supervisor.cli.ExitCode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,13 +17,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The tour in its short form, as a script runs it, and that it leaves nothing behind, however it ends. */
-@Tag("side-by-side")
-@Timeout(150)
+@SideBySide
+@Timeout(240)
 class DemoIT {
     private static final Path DIRECTORY = BuiltDistribution.directory("demo");
     private static final Path TEMPORARY = DIRECTORY.resolve("tmp");
@@ -51,7 +51,7 @@ class DemoIT {
         Path report = DIRECTORY.resolve("report");
         Process demo = demo("--brief", "-o", "json", "--report", report.toString());
 
-        assertThat(demo.waitFor(120, TimeUnit.SECONDS)).as("it ends").isTrue();
+        assertThat(demo.waitFor(200, TimeUnit.SECONDS)).as("it ends").isTrue();
         String said = Files.readString(ERR);
         assertThat(demo.exitValue()).as(said).isEqualTo(ExitCode.OK);
         JsonNode answer = new ObjectMapper().readTree(OUT.toFile());

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.weir.cluster.BrokerCluster;
 import io.weir.cluster.history.StoredSupply.Entry;
+import io.weir.config.Endpoint;
 import io.weir.config.value.BrokerId;
 import io.weir.limiter.supply.SupplyCodec;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.supervisor.store.StoreServer;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -17,26 +20,60 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Against the columns that it reads, in a database that can be taken away. */
 class StoreRecorderTest {
-    @TempDir
-    private Path directory;
+    private static final String PASSWORD = "only-for-this-test";
 
-    private String url;
+    @TempDir
+    private static Path directory;
+
+    private static StoreServer server;
+    private static String url;
+
+    @BeforeAll
+    static void store() {
+        int port = BrokerCluster.freePortBase(1);
+        server = StoreServer.start(directory.resolve("store"), port, PASSWORD);
+        url = StoreServer.url(new Endpoint("127.0.0.1", port), PASSWORD);
+    }
+
+    @AfterAll
+    static void end() {
+        server.close();
+    }
+
+    /** From beside the store's database. */
+    private static void administer(String... all) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url.replace("/weir?", "/template1?"));
+                Statement statement = connection.createStatement()) {
+            for (String sql : all) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    private static void execute(String sql) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
 
     @BeforeEach
     void tables() throws SQLException {
-        url = "jdbc:h2:file:" + directory.resolve("store");
+        execute("DROP TABLE IF EXISTS event_journal, snapshot, weir_lease, weir_limit");
         try (Connection connection = DriverManager.getConnection(url);
                 Statement statement = connection.createStatement()) {
             statement.execute("CREATE TABLE event_journal (ordering BIGINT PRIMARY KEY, persistence_id VARCHAR,"
-                    + " sequence_number BIGINT, write_timestamp BIGINT, event_payload VARBINARY)");
+                    + " sequence_number BIGINT, write_timestamp BIGINT, event_payload BYTEA)");
             statement.execute(
-                    "CREATE TABLE snapshot (persistence_id VARCHAR, sequence_number BIGINT, snapshot_payload VARBINARY)");
+                    "CREATE TABLE snapshot (persistence_id VARCHAR, sequence_number BIGINT, snapshot_payload BYTEA)");
             statement.execute(
                     "CREATE TABLE weir_lease (broker VARCHAR, incarnation BIGINT, state VARCHAR, renew_seq BIGINT,"
                             + " leased_heir_broker VARCHAR, leased_heir_incarnation BIGINT, leased_done BOOLEAN,"
@@ -86,20 +123,51 @@ class StoreRecorderTest {
         try (StoreRecorder recorder = new StoreRecorder(url)) {
             write(1, System.currentTimeMillis());
             recorder.now();
-            try (Connection connection = DriverManager.getConnection(url);
-                    Statement statement = connection.createStatement()) {
-                statement.execute("DELETE FROM event_journal");
-                statement.execute("SHUTDOWN IMMEDIATELY");
-            } catch (SQLException e) {
-                assertThat(e.getMessage()).contains("closed");
-            }
+            execute("DELETE FROM event_journal");
+            administer(
+                    "ALTER DATABASE weir ALLOW_CONNECTIONS false",
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'weir'");
             assertThatThrownBy(recorder::now).isInstanceOf(SQLException.class);
 
+            administer("ALTER DATABASE weir ALLOW_CONNECTIONS true");
             write(2, System.currentTimeMillis());
             assertThat(recorder.now().entries())
                     .extracting(Entry::holder, Entry::sequence)
                     .contains(
                             tuple(new Holder(new BrokerId("b1"), 1), 1L), tuple(new Holder(new BrokerId("b1"), 1), 2L));
+        }
+    }
+
+    /** As a store does that shows commits before they are on its disk, and is then killed. */
+    @Test
+    void shouldForgetAndTellWhatTheStoreTookBack() throws SQLException {
+        try (StoreRecorder recorder = new StoreRecorder(url)) {
+            write(1, System.currentTimeMillis());
+            write(2, System.currentTimeMillis());
+            write(3, System.currentTimeMillis());
+            recorder.now();
+            assertThat(recorder.takenBack()).isEmpty();
+
+            execute("DELETE FROM event_journal WHERE sequence_number = 3");
+            execute("UPDATE event_journal SET ordering = 4 WHERE sequence_number = 2");
+
+            assertThat(recorder.now().entries()).extracting(Entry::ordering).containsExactly(1L, 4L);
+            assertThat(recorder.takenBack()).extracting(Entry::sequence).containsExactly(2L, 3L);
+        }
+    }
+
+    @Test
+    void shouldKeepWhatABrokerDeletesFromTheBeginningOn() throws SQLException {
+        try (StoreRecorder recorder = new StoreRecorder(url)) {
+            for (int number = 1; number <= 4; number++) {
+                write(number, System.currentTimeMillis());
+            }
+            recorder.now();
+
+            execute("DELETE FROM event_journal WHERE sequence_number < 3");
+
+            assertThat(recorder.now().entries()).hasSize(4);
+            assertThat(recorder.takenBack()).isEmpty();
         }
     }
 }

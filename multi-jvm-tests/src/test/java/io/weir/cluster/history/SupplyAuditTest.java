@@ -9,6 +9,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.algorithm.Account;
+import io.weir.limiter.supply.algorithm.Debt;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.LeaseRow;
@@ -20,6 +21,7 @@ import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Burned;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Credited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Debited;
+import io.weir.limiter.supply.algorithm.SupplyEvent.Delivered;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Fenced;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Inherited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Minted;
@@ -223,6 +225,88 @@ class SupplyAuditTest {
                 .add(B, new Credited(transfer(A, B, 1, holding(30, 3))))
                 .isWrong("C7", "before it was debited");
         moved().add(A, 4, new Recovered(1)).isWrong("C7", "goes from event 2 to 4");
+    }
+
+    @Test
+    void shouldFindADebitOutOfTurn() {
+        moved().add(A, new Debited(transfer(A, B, 3, holding(10, 1)))).isWrong("C7", "where a#1→b#1/2 is next");
+        moved().add(A, new Debited(transfer(B, C, 1, holding(10, 1)))).isWrong("C7", "is debited by a#1");
+        Store open = moved().add(A, new Debited(transfer(A, C, 1, holding(10, 1))));
+        open.add(A, new Debited(transfer(A, C, 2, holding(10, 1)))).isWrong("C7", "while a#1→c#1/1 is on its way");
+        moved().add(A, new Debited(transfer(A, B, 2, holding(10, 1)))).isRight();
+    }
+
+    @Test
+    void shouldFindADeliveryThatNobodyHasCredited() {
+        Transfer sent = transfer(A, C, 1, holding(10, 1));
+        moved().add(A, new Debited(sent)).add(A, new Delivered(sent.id())).isWrong("C7", "nobody has credited it");
+        moved().add(A, new Debited(sent))
+                .add(C, new Credited(sent))
+                .add(A, new Delivered(sent.id()))
+                .isRight();
+    }
+
+    @Test
+    void shouldFindAnInheritanceThatIsNotAllOfIt() {
+        Transfer arrived = transfer(A, B, 1, holding(30, 3));
+        Store closed = moved().add(A, new Fenced(C)).row(A, State.FENCED, true, false);
+        Debt settled = new Debt(1, Share.NONE);
+        closed.add(C, leasedOf(A, supply(60, 6), arrived)).isWrong("C2", "where a#1 owed");
+        Store other = moved().add(A, new Fenced(C)).row(A, State.FENCED, true, false);
+        other.add(C, leasedOf(A, supply(60, 6))).isWrong("C2", "adopts [] where a#1 left");
+        Store less = moved().add(A, new Fenced(C)).row(A, State.FENCED, true, false);
+        less.add(C, leasedOf(A, new Supply(60 * M, 6 * M, M), arrived)).isWrong("C2", "c#1 inherits");
+        moved().add(A, new Fenced(C))
+                .row(A, State.FENCED, true, false)
+                .add(
+                        C,
+                        new Inherited(
+                                A,
+                                Account.LEASED,
+                                Map.of(TOPIC, supply(60, 6)),
+                                List.of(arrived),
+                                Map.of(TOPIC, settled)))
+                .isRight();
+    }
+
+    @Test
+    void shouldFindAnHeirThatTheRowDoesNotName() {
+        moved().add(B, new Fenced(A))
+                .add(A, leasedOf(B, supply(30, 3)))
+                .row(B, State.FENCED, true, false)
+                .isWrong("C3", "names another heir");
+    }
+
+    @Test
+    void shouldFindAJournalThatWasClosedUnderALiveRow() {
+        moved().add(B, new Fenced(C)).isWrong("C7", "its row is live");
+    }
+
+    @Test
+    void shouldFindAMintOutOfTurn() {
+        Store lowered =
+                moved().limit(2, 60, 9, A, true).add(A, new Minted(TOPIC, 2, Holding.NONE, new Share(30 * M, 0)));
+        lowered.limit(3, 90, 9, B, false)
+                .add(B, new Minted(TOPIC, 3, holding(30, 0), Share.NONE))
+                .isWrong("C7", "while a#1 owes");
+        new Store()
+                .limit(1, 90, 9, A, true)
+                .limit(2, 95, 9, B, true)
+                .add(B, new Minted(TOPIC, 2, holding(5, 0), Share.NONE))
+                .add(A, new Minted(TOPIC, 1, holding(90, 9), Share.NONE))
+                .isWrong("C7", "mints version 1 of orders after");
+        moved().limit(2, 90, 12, B, true)
+                .add(B, new Minted(TOPIC, 2, holding(0, 3).full(), Share.NONE))
+                .isWrong("C1", "begins with a level");
+        moved().limit(2, 90, 12, B, false)
+                .add(B, new Minted(TOPIC, 2, holding(0, 2), Share.NONE))
+                .isWrong("C2", "goes from");
+    }
+
+    @Test
+    void shouldFindABurnThatNobodyOwes() {
+        moved().add(B, new Burned(TOPIC, 1, holding(10, 0))).isWrong("C7", "and owes null");
+        moved().add(A, new Burned(TOPIC, 2, holding(10, 0))).isWrong("C7", "burns for version 2");
     }
 
     @Test

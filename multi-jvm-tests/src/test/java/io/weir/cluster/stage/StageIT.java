@@ -3,6 +3,7 @@ package io.weir.cluster.stage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.weir.cluster.SideBySide;
 import io.weir.cluster.stage.Network.Direction;
 import io.weir.cluster.stage.Network.Traffic;
 import io.weir.config.Endpoint;
@@ -27,7 +28,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Packets between three hosts of a real stage; what is asserted is which came and in what order, never when. */
-@Tag("side-by-side")
+@SideBySide
 @Timeout(60)
 class StageIT {
     private static final long SEED = 7;

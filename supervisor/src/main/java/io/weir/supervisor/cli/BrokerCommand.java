@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "broker",
         mixinStandardHelpOptions = true,
-        subcommands = BrokerCalibrateCommand.class,
+        subcommands = {BrokerCalibrateCommand.class, ConfirmStoppedCommand.class},
         description = {
             "Run one broker in the foreground, as a container or a service manager would.",
             "Settings come from the file; an environment variable overrides any key: weir.http.port is WEIR_HTTP_PORT."
@@ -77,30 +77,6 @@ public final class BrokerCommand implements CliCommand {
             throw CliException.unavailable(id + " wants the admin token: set WEIR_HTTP_ADMIN_TOKEN");
         }
         System.out.println(id + " leaves the cluster");
-        return ExitCode.OK;
-    }
-
-    @Command(
-            name = "confirm-stopped",
-            mixinStandardHelpOptions = true,
-            description = {
-                "Confirm that one life of a broker is over for good, so that the others inherit all that it held.",
-                "Needed only for topics with a floor, and only if the broker's data directory is lost: a broker that starts again "
-                        + "with its directory confirms its former life itself. If the process still runs, cut off somewhere, the "
-                        + "limit is no longer hard: be sure."
-            },
-            footer = {"", "Example:", "  weir broker confirm-stopped b2 --incarnation 7"})
-    int confirmStopped(
-            @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "ID", description = "The broker, as 'weir status' names it.") String id,
-            @Option(
-                            names = "--incarnation",
-                            required = true,
-                            paramLabel = "N",
-                            description = "Which life, as 'weir status' and the logs name it.")
-                    long incarnation) {
-        cluster.ask("POST", "/v1/brokers/" + id + "/" + incarnation + "/stopped", Optional.empty());
-        System.out.println("what " + id + "#" + incarnation + " held will be inherited");
         return ExitCode.OK;
     }
 }

@@ -55,6 +55,11 @@ public final class ClusterOption {
         return ClusterDirectory.existing(path);
     }
 
+    /** The state of the local cluster that is meant; empty if it is one by its HTTP address. */
+    Optional<ClusterState> local() {
+        return choice.http != null ? Optional.empty() : directory().state();
+    }
+
     private Optional<Endpoint> http() {
         if (choice.http == null) {
             return Optional.empty();

@@ -13,7 +13,7 @@ import picocli.CommandLine.Mixin;
         name = "down",
         mixinStandardHelpOptions = true,
         description =
-                "Stop a cluster on this machine: the brokers leave in good order, then store and media driver end.",
+                "Stop a cluster on this machine: first its keeper, then the brokers in good order, then store and media driver.",
         footer = {
             "",
             "What was defined stays in the data directory: 'weir up' resumes with it.",

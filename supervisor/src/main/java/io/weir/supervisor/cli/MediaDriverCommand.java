@@ -2,6 +2,7 @@ package io.weir.supervisor.cli;
 
 import io.weir.transport.MediaDriverProcess;
 import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -24,6 +25,8 @@ public final class MediaDriverCommand implements CliCommand {
             throw CliException.unavailable("a media driver already works on " + directory);
         }
         MediaDriverProcess driver = MediaDriverProcess.start(directory);
-        return StoreCommand.Foreground.until(driver::close);
+        Runtime.getRuntime().addShutdownHook(new Thread(driver::close));
+        new CountDownLatch(1).await();
+        return ExitCode.OK;
     }
 }

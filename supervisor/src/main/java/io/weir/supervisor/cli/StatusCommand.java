@@ -1,8 +1,12 @@
 package io.weir.supervisor.cli;
 
+import io.weir.supervisor.local.ClusterState;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.local.ClusterStatus.BrokerLine;
+import io.weir.supervisor.local.LocalProcess;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
@@ -12,7 +16,8 @@ import picocli.CommandLine.Mixin;
         mixinStandardHelpOptions = true,
         description = {
             "Show every broker with its state: up, joining, leaving, unreachable or gone.",
-            "Works when some brokers are dead. Exit code 0 if all are up, 1 if not."
+            "Works when some brokers are dead. Exit code 0 if all are up, 1 if not.",
+            "For a cluster on this machine also its keeper, the process that 'weir up' leaves to look after the others."
         },
         footer = {
             "",
@@ -28,13 +33,33 @@ public final class StatusCommand implements CliCommand {
     @Mixin
     private Output output;
 
+    /** What is shown; without a keeper where the cluster is not on this machine. */
+    record Shown(List<BrokerLine> brokers, String leader, String singletonHost, KeeperLine keeper) {}
+
+    /**
+     * The keeper of a cluster on this machine.
+     *
+     * @param state up, or gone
+     * @param restart whether it starts brokers again that die
+     */
+    record KeeperLine(String state, long pid, boolean restart) {
+        static KeeperLine of(ClusterState cluster) {
+            return new KeeperLine(
+                    cluster.isAlive(ClusterState.KEEPER) ? "up" : "gone",
+                    cluster.process(ClusterState.KEEPER).map(LocalProcess::pid).orElse(0L),
+                    cluster.restart());
+        }
+    }
+
     @Override
     public Integer call() {
         ClusterStatus status = ClusterStatus.of(cluster.expectedBrokers());
+        Optional<KeeperLine> keeper = cluster.local().map(KeeperLine::of);
         if (output.json()) {
-            output.printJson(status);
+            output.printJson(new Shown(status.brokers(), status.leader(), status.singletonHost(), keeper.orElse(null)));
         } else {
             print(status);
+            keeper.ifPresent(this::print);
         }
         return status.allUp() ? ExitCode.OK : ExitCode.FAILED;
     }
@@ -60,6 +85,15 @@ public final class StatusCommand implements CliCommand {
                 "leader %s, singletons on %s%n",
                 status.leader() == null ? "unknown" : status.leader(),
                 status.singletonHost() == null ? "unknown" : status.singletonHost());
+    }
+
+    private void print(KeeperLine keeper) {
+        if (keeper.state().equals("up")) {
+            output.printf(
+                    "kept by pid %d%s%n", keeper.pid(), keeper.restart() ? "; brokers that die are started again" : "");
+        } else {
+            output.println("nobody keeps it: 'weir up' starts a new keeper, and leaves alone what runs");
+        }
     }
 
     private static long mebibytes(long bytes) {

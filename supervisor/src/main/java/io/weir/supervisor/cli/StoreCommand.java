@@ -4,21 +4,22 @@ import io.weir.config.Endpoint;
 import io.weir.supervisor.store.StoreException;
 import io.weir.supervisor.store.StoreServer;
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The embedded store's process; {@code weir up} starts it. */
+/**
+ * The embedded store's process; {@code weir up} starts it. This makes everything ready and prints the command that the shell which ran this then
+ * becomes: no JVM stays beside the database.
+ */
 @Command(
         name = "store",
         hidden = true,
         mixinStandardHelpOptions = true,
         description = "Run the embedded store in the foreground; its password comes from WEIR_STORE_PASSWORD.")
 public final class StoreCommand implements CliCommand {
-    private static final long LOOK_MS = 1_000;
-
     @Option(names = "--dir", paramLabel = "DIR", required = true, description = "Where the database is.")
     private Path directory;
 
@@ -32,44 +33,26 @@ public final class StoreCommand implements CliCommand {
     @Option(names = "--port", paramLabel = "N", required = true, description = "Port to listen on.")
     private int port;
 
+    @Mixin
+    private Output output;
+
     @Override
-    public Integer call() throws InterruptedException {
+    public Integer call() {
         String password = System.getenv("WEIR_STORE_PASSWORD");
         if (password == null || password.isEmpty()) {
             throw CliException.usage("WEIR_STORE_PASSWORD is not set: the store needs a password");
         }
         try {
-            StoreServer server = StoreServer.start(directory, new Endpoint(host, port), password);
-            Runtime.getRuntime().addShutdownHook(new Thread(server::close));
-            return untilItFails(server);
+            List<String> command = StoreServer.prepare(directory, new Endpoint(host, port), password);
+            output.println(command.stream().map(StoreCommand::quoted).collect(Collectors.joining(" ")));
+            return ExitCode.OK;
         } catch (StoreException e) {
             throw CliException.unavailable(e.getMessage());
         }
     }
 
-    /** Who looks after the process starts it again; one that stayed would turn everybody away for ever. */
-    private static int untilItFails(StoreServer server) throws InterruptedException {
-        Optional<String> failure = server.failure();
-        while (failure.isEmpty()) {
-            TimeUnit.MILLISECONDS.sleep(LOOK_MS);
-            failure = server.failure();
-        }
-        System.err.println(
-                "weir: the store has failed and ends, start it again when there is room on its disk: " + failure.get());
-        // There is nothing left that could be closed in good order.
-        Runtime.getRuntime().halt(ExitCode.UNAVAILABLE);
-        return ExitCode.UNAVAILABLE;
-    }
-
-    /** Keeps a process until it is told to end. */
-    static final class Foreground {
-        private Foreground() {}
-
-        static int until(Runnable close) throws InterruptedException {
-            CountDownLatch never = new CountDownLatch(1);
-            Runtime.getRuntime().addShutdownHook(new Thread(close));
-            never.await();
-            return ExitCode.OK;
-        }
+    /** As one word of a shell. */
+    private static String quoted(String word) {
+        return "'" + word.replace("'", "'\\''") + "'";
     }
 }

@@ -2,15 +2,17 @@ package io.weir.supervisor.cli;
 
 import io.weir.supervisor.local.ClusterDirectory;
 import io.weir.supervisor.local.ClusterState;
+import io.weir.supervisor.local.LocalProcess;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** Shows what the processes of a local cluster write to their logs, as it comes, and says when one of them ends. */
@@ -19,18 +21,17 @@ final class TimeLine {
     private static final int MAX_CHUNK = 64 * 1024;
 
     private final ClusterDirectory directory;
-    private final ClusterState state;
     private final Output output;
     private final Map<String, Long> shown = new HashMap<>();
-    private final List<String> running = new ArrayList<>();
+    private final Set<String> running = new HashSet<>();
+    private final Set<String> unreadable = new HashSet<>();
 
-    TimeLine(ClusterDirectory directory, ClusterState state, Output output) {
+    TimeLine(ClusterDirectory directory, Output output) {
         this.directory = directory;
-        this.state = state;
         this.output = output;
-        state.processes().forEach(process -> running.add(process.name()));
-        for (String name : running) {
-            shown.put(name, sizeOf(directory.log(name)));
+        for (LocalProcess process : processes()) {
+            running.add(process.name());
+            shown.put(process.name(), sizeOf(directory.log(process.name())));
         }
     }
 
@@ -38,13 +39,11 @@ final class TimeLine {
     int follow() {
         try {
             while (!running.isEmpty()) {
-                for (String name : List.copyOf(running)) {
-                    boolean alive = state.isAlive(name);
-                    showNewLines(name);
-                    if (!alive) {
-                        running.remove(name);
-                        output.printf("%-12s has ended; 'weir up --data %s' starts it again%n", name, directory.root());
-                    }
+                ClusterState state = directory.state().orElseThrow();
+                for (LocalProcess process : state.processes()) {
+                    boolean alive = process.isAlive();
+                    showNewLines(process.name());
+                    show(state, process.name(), alive);
                 }
                 TimeUnit.MILLISECONDS.sleep(POLL_MS);
             }
@@ -55,10 +54,25 @@ final class TimeLine {
         }
     }
 
+    private void show(ClusterState state, String name, boolean alive) {
+        if (alive && running.add(name)) {
+            output.printf("%-12s runs again%n", name);
+        } else if (!alive && running.remove(name)) {
+            output.printf(
+                    "%-12s has ended%s%n",
+                    name,
+                    state.isStartedAgain(name) ? "" : "; 'weir up --data " + directory.root() + "' starts it again");
+        }
+    }
+
+    private List<LocalProcess> processes() {
+        return directory.state().map(ClusterState::processes).orElse(List.of());
+    }
+
     private void showNewLines(String name) {
         Path log = directory.log(name);
         try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
-            long from = shown.get(name);
+            long from = shown.getOrDefault(name, 0L);
             byte[] chunk = new byte[(int) Math.min(MAX_CHUNK, Math.max(0, file.length() - from))];
             file.seek(from);
             file.readFully(chunk);
@@ -72,8 +86,9 @@ final class TimeLine {
                     .lines()
                     .forEach(line -> output.printf("%-12s %s%n", name, line));
         } catch (IOException e) {
-            output.printf("%-12s its log %s can't be read: %s%n", name, log, e.getMessage());
-            running.remove(name);
+            if (unreadable.add(name)) {
+                output.printf("%-12s its log %s can't be read: %s%n", name, log, e.getMessage());
+            }
         }
     }
 

@@ -5,8 +5,12 @@ import io.weir.supervisor.node.BrokerClient;
 
 /** What the commands that change a topic have in common. */
 final class TopicChange {
-    /** The version of the limit that a change made. */
-    record Accepted(String name, long version, boolean pending) {}
+    /**
+     * The version of the limit that a change made.
+     *
+     * @param superseded whether a later change took its place, so that the version is that one's
+     */
+    record Accepted(String name, long version, boolean pending, boolean superseded) {}
 
     private TopicChange() {}
 

@@ -14,7 +14,11 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "describe",
         mixinStandardHelpOptions = true,
-        description = "Show a topic's limit and which broker has how much of it now.",
+        description = {
+            "Show a topic's limit and which broker has how much of it now.",
+            "A broker that does not answer at once is silent, stopped or fenced, and shown with what it had when it was"
+                    + " last heard; the sums are without it."
+        },
         footer = {"", "Examples:", "  weir topic describe orders", "  weir topic describe orders -o json | jq .shares"})
 final class TopicDescribeCommand implements Callable<Integer> {
     @Parameters(paramLabel = "NAME", description = "The topic.")
@@ -60,8 +64,8 @@ final class TopicDescribeCommand implements Callable<Integer> {
                     amount(share.level()),
                     amount(share.demand()),
                     share.fillRatio() == null ? "-" : amount(share.fillRatio()),
-                    share.leaseRemainingMs() + " ms",
-                    share.state());
+                    share.answered() ? share.leaseRemainingMs() + " ms" : "-",
+                    share.ageMs() == null ? share.state() : share.state() + ", as of " + age(share.ageMs()) + " ago");
         }
         output.printf(row, "all", amount(topic.sumRate()), amount(topic.sumBurst()), "", "", "", "", "");
         if (topic.inFlight().rate() > 0 || topic.inFlight().burst() > 0) {
@@ -89,6 +93,10 @@ final class TopicDescribeCommand implements Callable<Integer> {
                     "held by brokers that stopped or are cut off");
         }
         return ExitCode.OK;
+    }
+
+    private static String age(long millis) {
+        return millis < 10_000 ? millis + " ms" : millis / 1_000 + " s";
     }
 
     /** With at most three digits behind the point, and none that say nothing. */

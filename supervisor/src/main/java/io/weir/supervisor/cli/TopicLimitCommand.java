@@ -18,7 +18,9 @@ import picocli.CommandLine.Parameters;
         description = {
             "Change a topic's limit, floor or adaptation; what is not given stays as it is.",
             "More takes effect at once. Less is taken back from the brokers first, which takes a moment: the command waits until "
-                    + "it is complete, and at no moment more passes than the old limit allows."
+                    + "it is complete, and at no moment more passes than the old limit allows.",
+            "A change that comes while another one is under way waits for it. Of several that wait the last one wins, and the "
+                    + "others are told so; one that waits for longer than 4 s is not made, and the error says what is in the way."
         },
         footer = {
             "",
@@ -58,7 +60,7 @@ final class TopicLimitCommand implements Callable<Integer> {
     @Mixin
     private Output output;
 
-    record Outcome(String name, long version, boolean complete) {}
+    record Outcome(String name, long version, boolean complete, boolean superseded) {}
 
     @Override
     public Integer call() throws InterruptedException {
@@ -67,11 +69,13 @@ final class TopicLimitCommand implements Callable<Integer> {
                 cluster.ask("PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor))));
         boolean complete = awaitDone(path, accepted.version());
         if (output.json()) {
-            output.printJson(new Outcome(name, accepted.version(), complete));
+            output.printJson(new Outcome(name, accepted.version(), complete, accepted.superseded()));
         } else {
             output.println(
                     complete
-                            ? name + " has its new limit"
+                            ? accepted.superseded()
+                                    ? name + " has the limit of a change that came later: version " + accepted.version()
+                                    : name + " has its new limit"
                             : name + " has not reached its new limit yet; 'weir topic describe " + name
                                     + "' shows what is missing");
         }

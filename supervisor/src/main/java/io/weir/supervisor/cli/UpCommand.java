@@ -11,6 +11,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,7 +25,10 @@ import picocli.CommandLine.Option;
         description = {
             "Start a cluster on this machine: a store, a media driver and N brokers on loopback.",
             "What already runs is left alone, so 'weir up' also brings back brokers that have died. A data directory that was used"
-                    + " before resumes with everything that was defined in it."
+                    + " before resumes with everything that was defined in it.",
+            "A small process stays with the cluster and keeps it: it starts the store and the media driver again when"
+                    + " they die, and tells the other brokers at once when a broker dies, so that they have its part of"
+                    + " every limit without waiting for its lease."
         },
         footer = {
             "",
@@ -33,10 +38,13 @@ import picocli.CommandLine.Option;
             "  weir up                            three brokers; stays, and shows their time line; Ctrl-C stops them",
             "  weir up --detach                   returns once they are ready; 'weir down' stops them",
             "  weir up --brokers 5 --data /tmp/w --port-base 7000",
+            "  weir up --detach --restart         brokers that die come back by themselves",
             "  weir up --config my.conf           with  weir.placement.enabled = on  in my.conf, for one",
             "  WEIR_STORE_PASSWORD=… weir up --store 'jdbc:postgresql://db/weir?user=weir'"
         })
 public final class UpCommand implements CliCommand {
+    private static final long GIVES_UP_WITHIN_S = 60;
+
     @Option(names = "--brokers", paramLabel = "N", description = "How many brokers (default: as before, or 3).")
     private Integer brokers;
 
@@ -52,7 +60,7 @@ public final class UpCommand implements CliCommand {
     @Option(
             names = "--store",
             paramLabel = "URL",
-            description = "A PostgreSQL or H2 server of yours by JDBC URL, instead of the embedded store; password from"
+            description = "A PostgreSQL of yours by JDBC URL, instead of the embedded store; password from"
                     + " WEIR_STORE_PASSWORD, user from WEIR_STORE_USER.")
     private String store;
 
@@ -63,6 +71,12 @@ public final class UpCommand implements CliCommand {
                     "Settings for every broker: any key of conf/reference.conf that 'up' does not decide itself. Kept in the data"
                             + " directory for the next 'up' (default: as before, or none).")
     private Path settings;
+
+    @Option(
+            names = "--restart",
+            description =
+                    "Also start brokers again that die, until 'weir down' (default: they stay dead until the next 'weir up').")
+    private boolean restart;
 
     @Option(names = "--detach", description = "Return once every broker is ready.")
     private boolean detach;
@@ -78,21 +92,31 @@ public final class UpCommand implements CliCommand {
         LocalCluster cluster = new LocalCluster(Installation.ofThisProcess(), directory, this::progress);
         boolean alreadyUp = directory.state().map(ClusterState::anyAlive).orElse(false);
         AtomicBoolean detached = new AtomicBoolean();
+        CountDownLatch returned = new CountDownLatch(1);
         if (!alreadyUp) {
             // Ctrl-C, also half way through the start, leaves nothing behind.
             Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+                cluster.cancel();
+                await(returned);
                 if (!detached.get()
                         && directory.state().map(ClusterState::anyAlive).orElse(false)) {
                     stop(cluster, last);
                 }
             }));
         }
-        ClusterState state = cluster.up(new LocalCluster.Plan(
-                Optional.ofNullable(brokers),
-                Optional.ofNullable(portBase),
-                Optional.ofNullable(store),
-                Optional.ofNullable(settings),
-                storeAccount()));
+        ClusterState state;
+        try {
+            state = cluster.upKept(
+                    new LocalCluster.Plan(
+                            Optional.ofNullable(brokers),
+                            Optional.ofNullable(portBase),
+                            Optional.ofNullable(store),
+                            Optional.ofNullable(settings),
+                            storeAccount()),
+                    restart ? Optional.of(true) : Optional.empty());
+        } finally {
+            returned.countDown();
+        }
         if (!last.remember(directory.root())) {
             progress("later commands need --data " + directory.root()
                     + ": the last cluster can't be remembered in your home");
@@ -103,7 +127,16 @@ public final class UpCommand implements CliCommand {
             return ExitCode.OK;
         }
         output.println("Ctrl-C stops the cluster. Its time line:");
-        return new TimeLine(directory, state, output).follow();
+        return new TimeLine(directory, output).follow();
+    }
+
+    /** Until the start has returned: it holds the lock that whoever stops the cluster needs. */
+    private static void await(CountDownLatch returned) {
+        try {
+            returned.await(GIVES_UP_WITHIN_S, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static Map<String, String> storeAccount() {

@@ -1,7 +1,6 @@
 package io.weir.supervisor.local;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -19,6 +18,7 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
@@ -35,8 +35,8 @@ import java.util.stream.Stream;
  */
 public final class ClusterDirectory {
     private static final String VERSION = "1";
+    private static final long LOCK_POLL_MS = 20;
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
-    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     private final Path root;
 
@@ -162,13 +162,24 @@ public final class ClusterDirectory {
 
     /** Only one command at a time changes a cluster. */
     Closeable lock() {
+        return lock("command", 0);
+    }
+
+    /** Holds the lock of that name until it is closed, or the process ends; waits for whoever has it for so long. */
+    Closeable lock(String name, long withinMs) {
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(withinMs);
         try {
             FileChannel channel =
-                    FileChannel.open(root.resolve("command.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            FileLock lock = tryLock(channel);
-            if (lock == null) {
-                channel.close();
-                throw new LocalClusterException("another command is starting or stopping the cluster in " + root);
+                    FileChannel.open(root.resolve(name + ".lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            while (tryLock(channel) == null) {
+                if (System.nanoTime() - deadlineNs >= 0) {
+                    channel.close();
+                    throw new LocalClusterException(
+                            withinMs == 0
+                                    ? "another command is starting or stopping the cluster in " + root
+                                    : "another " + name + " looks after " + root);
+                }
+                LocalProcess.sleep(LOCK_POLL_MS);
             }
             return channel;
         } catch (IOException e) {
@@ -190,7 +201,7 @@ public final class ClusterDirectory {
             return Optional.empty();
         }
         try {
-            return Optional.of(JSON.readValue(file.toFile(), ClusterState.class));
+            return Optional.of(new ObjectMapper().readValue(file.toFile(), ClusterState.class));
         } catch (IOException e) {
             throw new LocalClusterException(file + " can't be read ("
                     + e.getMessage().lines().findFirst().orElse("") + ")");
@@ -200,7 +211,7 @@ public final class ClusterDirectory {
     void write(ClusterState state) {
         try {
             Path next = root.resolve("cluster.json.next");
-            JSON.writeValue(next.toFile(), state);
+            Files.writeString(next, state.json());
             Files.move(
                     next,
                     root.resolve("cluster.json"),

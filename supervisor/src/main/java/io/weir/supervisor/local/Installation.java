@@ -18,6 +18,14 @@ import java.util.stream.Stream;
  */
 public record Installation(Path home, List<Path> brokerJars) {
     private static final String MAIN = "io.weir.supervisor.cli.Weir";
+    private static final String KEEPER_MAIN = "io.weir.supervisor.cli.KeeperMain";
+    private static final String BECOME = "trap '' INT HUP; exec \"$@\"";
+    /**
+     * The store is the command that ours prints. It heeds SIGINT, whatever it inherits, so it leaves the terminal's group; on a system without
+     * setsid Ctrl-C would reach it.
+     */
+    private static final String BECOME_STORE = "trap '' INT HUP; command=$(\"$@\") || exit; unset WEIR_STORE_PASSWORD;"
+            + " eval \"exec $(command -v setsid || true) $command\"";
 
     public Installation(Path home) {
         this(home, List.of());
@@ -46,10 +54,7 @@ public record Installation(Path home, List<Path> brokerJars) {
 
     /** The same, with jars that are not part of the installation behind its own. */
     public List<String> command(String kind, List<Path> extraClassPath, List<String> arguments) {
-        List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "weir"));
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
-        command.addAll(flagsOfThisJava());
+        List<String> command = java(kind);
         Path archive = home.resolve("lib").resolve("classes-" + System.getProperty("java.version") + ".jsa");
         if (Files.isReadable(archive)) {
             command.add("-XX:SharedArchiveFile=" + archive);
@@ -62,20 +67,54 @@ public record Installation(Path home, List<Path> brokerJars) {
         return command;
     }
 
+    private List<String> java(String kind) {
+        List<String> command =
+                new ArrayList<>(List.of("/bin/sh", "-c", kind.equals("store") ? BECOME_STORE : BECOME, "weir"));
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("@" + home.resolve("conf").resolve(kind + ".jvm"));
+        command.addAll(flagsOfThisJava());
+        return command;
+    }
+
     /** Starts a process of Weir with the flags of its {@code kind}; what it prints goes to {@code log}. */
     public Process start(String kind, List<String> arguments, Path log, Map<String, String> environment) {
-        ProcessBuilder builder = new ProcessBuilder(command(kind, arguments))
-                .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
-        // Settings of a broker that the user's shell happens to hold are not meant for every process of this cluster.
-        builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_") && !name.equals("WEIR_LOG_LEVEL"));
-        builder.environment().putAll(environment);
-        try {
-            return builder.start();
+        return launch(kind, kind, arguments, log, environment).start();
+    }
+
+    /** How that is started, under a name. */
+    Launch launch(String name, String kind, List<String> arguments, Path log, Map<String, String> environment) {
+        return new Launch(name, command(kind, arguments), environment, log.toString());
+    }
+
+    /**
+     * How the keeper of a cluster is started: without a command line, and with one jar, since the JVM keeps the
+     * contents of every jar.
+     */
+    Launch keeper(ClusterDirectory directory) {
+        List<String> command = java(ClusterState.KEEPER);
+        command.addAll(
+                List.of("-cp", jarOf(KEEPER_MAIN), KEEPER_MAIN, directory.root().toString()));
+        return new Launch(
+                ClusterState.KEEPER,
+                command,
+                Map.of(),
+                directory.log(ClusterState.KEEPER).toString());
+    }
+
+    private String jarOf(String main) {
+        try (Stream<Path> files = Files.list(home.resolve("lib"))) {
+            return files.map(Path::toString)
+                    .filter(file -> file.contains("/weir-supervisor-") && file.endsWith(".jar"))
+                    .findFirst()
+                    .orElseThrow(() -> new LocalClusterException("there is no jar with " + main + " in " + home));
         } catch (IOException e) {
-            throw new LocalClusterException("a process can't be started: " + e.getMessage());
+            throw noJars(e);
         }
+    }
+
+    private LocalClusterException noJars(IOException e) {
+        return new LocalClusterException(
+                "Weir's jars in " + home.resolve("lib") + " can't be listed: " + e.getMessage());
     }
 
     /** In the launcher's order: a class archive is valid for one class path only. */
@@ -87,8 +126,7 @@ public record Installation(Path home, List<Path> brokerJars) {
             Stream<String> further = kind.equals("broker") ? brokerJars.stream().map(Path::toString) : Stream.empty();
             return Stream.concat(own, further).collect(Collectors.joining(":"));
         } catch (IOException e) {
-            throw new LocalClusterException(
-                    "Weir's jars in " + home.resolve("lib") + " can't be listed: " + e.getMessage());
+            throw noJars(e);
         }
     }
 

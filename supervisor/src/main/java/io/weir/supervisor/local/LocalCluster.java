@@ -4,12 +4,15 @@ import com.typesafe.config.Config;
 import com.typesafe.config.ConfigException;
 import com.typesafe.config.ConfigFactory;
 import io.weir.config.Endpoint;
+import io.weir.config.SettingsException;
+import io.weir.config.SettingsLoader;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.Readiness;
 import io.weir.supervisor.store.StoreServer;
 import io.weir.transport.MediaDriverProcess;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -62,6 +65,7 @@ public final class LocalCluster {
     private final Installation installation;
     private final ClusterDirectory directory;
     private final Progress progress;
+    private volatile boolean cancelled;
 
     public LocalCluster(Installation installation, ClusterDirectory directory, Progress progress) {
         this.installation = installation;
@@ -79,27 +83,72 @@ public final class LocalCluster {
                 .orElseThrow(() -> new LocalClusterException("no cluster was ever started in " + directory.root()));
     }
 
+    /** Has an {@link #up} that another thread is in give up: it stops what it has started, and throws. */
+    public void cancel() {
+        cancelled = true;
+    }
+
+    private void checkCancelled() {
+        if (cancelled) {
+            throw new LocalClusterException("told to end while the cluster was starting: what was started is stopped");
+        }
+    }
+
     /** Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it fails. */
     public ClusterState up(Plan plan) {
+        return up(plan, Optional.empty());
+    }
+
+    /**
+     * The same, but a {@link Keeper} is the processes' parent and stays. Whoever hurts processes on purpose, and starts
+     * them again itself, goes without one.
+     *
+     * @param restart whether it starts brokers again that die; if not given, as before while the cluster runs, else no
+     */
+    public ClusterState upKept(Plan plan, Optional<Boolean> restart) {
+        boolean before = directory
+                .state()
+                .filter(ClusterState::anyAlive)
+                .map(ClusterState::restart)
+                .orElse(false);
+        return up(plan, Optional.of(restart.orElse(before)));
+    }
+
+    /** @param kept empty for a cluster without a keeper */
+    private ClusterState up(Plan plan, Optional<Boolean> kept) {
         try (Closeable locked = directory.lock()) {
-            ClusterState state = planned(plan);
+            ClusterState state = planned(plan, kept.orElse(false));
             List<String> missing = missing(state);
+            if (missing.contains(ClusterState.STORE)) {
+                StoreServer.formerStore(directory.storeDirectory()).ifPresent(line -> {
+                    throw new LocalClusterException(line);
+                });
+            }
             checkPorts(state, missing);
             String settings =
                     plan.settings().isPresent() ? given(plan.settings().get(), state) : directory.settings();
+            boolean keeperServes = state.isAlive(ClusterState.KEEPER)
+                    && missing.isEmpty()
+                    && directory.state().map(ClusterState::restart).equals(kept);
+            if (keeperServes) {
+                return state;
+            }
+            endKeeper();
+            state = state.without(missing);
             directory.write(state);
             try {
-                for (String name : missing) {
-                    state = start(state, name, settings, plan.environment());
+                if (kept.isPresent()) {
+                    state = startKept(state, missing, settings, plan.environment());
+                } else {
+                    for (String name : missing) {
+                        state = start(state, name, settings, plan.environment());
+                    }
                 }
                 awaitReady(state, missing);
                 // Only now: settings that no broker starts with must not be in the way of the next attempt.
                 directory.keepSettings(settings);
             } catch (RuntimeException e) {
-                stop(state, missing);
-                if (missing.contains(ClusterState.DRIVER)) {
-                    directory.deleteAeronDirectory();
-                }
+                giveUp(missing, kept.isPresent(), plan.environment());
                 throw e;
             }
             return state;
@@ -109,12 +158,68 @@ public final class LocalCluster {
         }
     }
 
+    /** What was started is stopped; what ran before is left as it was, with a keeper if it may have had one. */
+    private void giveUp(List<String> started, boolean kept, Map<String, String> environment) {
+        endKeeper();
+        ClusterState state = state();
+        stop(state, started);
+        if (started.contains(ClusterState.DRIVER)) {
+            directory.deleteAeronDirectory();
+        }
+        if (kept && !cancelled && state.anyAlive()) {
+            startKept(state, List.of(), directory.settings(), environment);
+        }
+    }
+
+    private void endKeeper() {
+        directory.state().ifPresent(state -> stop(state, List.of(ClusterState.KEEPER)));
+    }
+
+    /** Has a new keeper start what is missing; returns once it has. */
+    private ClusterState startKept(
+            ClusterState state, List<String> missing, String settings, Map<String, String> environment) {
+        List<Launch> launches = state.names().stream()
+                .map(name -> launch(state, name, settings, environment))
+                .toList();
+        Process keeper = installation.keeper(directory).start(ProcessBuilder.Redirect.PIPE);
+        try (OutputStream input = keeper.getOutputStream()) {
+            new Keeper.Orders(state, launches, missing, adminToken(state, environment)).writeTo(input);
+        } catch (IOException e) {
+            throw new LocalClusterException("the keeper ended while starting: " + reasonInLog(ClusterState.KEEPER));
+        }
+        ClusterState now = state();
+        while (!now.isAlive(ClusterState.KEEPER)
+                || !missing.stream().allMatch(name -> state().process(name).isPresent())) {
+            if (!keeper.isAlive()) {
+                throw new LocalClusterException("the keeper ended while starting: " + reasonInLog(ClusterState.KEEPER)
+                        + " (its log: " + directory.log(ClusterState.KEEPER) + ")");
+            }
+            LocalProcess.sleep(POLL_MS);
+            now = state();
+        }
+        return state();
+    }
+
+    /** What the brokers want to be shown by who changes something, or null; as they read it themselves. */
+    private String adminToken(ClusterState state, Map<String, String> environment) {
+        try {
+            return SettingsLoader.load(
+                            Optional.of(brokerSettings(state.brokerIds().get(0))), environment)
+                    .settings()
+                    .http()
+                    .adminToken()
+                    .orElse(null);
+        } catch (SettingsException e) {
+            // The broker says so itself, and better: it is about to be started with them.
+            return null;
+        }
+    }
+
     /** The store, with user and password where it is this cluster's own; for who must read it beside the brokers. */
     public String storeUrl() {
         ClusterState state = state();
         return state.storeUrl() == null
-                ? StoreServer.url(state.storePort()) + ";USER=" + StoreServer.USER + ";PASSWORD="
-                        + directory.storePassword()
+                ? StoreServer.url(new Endpoint(HOST, state.storePort()), directory.storePassword())
                 : state.storeUrl();
     }
 
@@ -124,7 +229,7 @@ public final class LocalCluster {
         awaitReady(state, List.of(id));
     }
 
-    private ClusterState planned(Plan plan) {
+    private ClusterState planned(Plan plan, boolean restart) {
         Optional<ClusterState> before = directory.state();
         boolean running = before.map(ClusterState::anyAlive).orElse(false);
         int brokers = plan.brokers().or(() -> before.map(ClusterState::brokers)).orElse(DEFAULT_BROKERS);
@@ -137,7 +242,11 @@ public final class LocalCluster {
                     "--brokers " + brokers + " is not possible: one machine takes 1 to " + ClusterState.MAX_BROKERS);
         }
         ClusterState state = new ClusterState(
-                portBase, brokers, storeUrl, before.map(ClusterState::processes).orElse(List.of()));
+                portBase,
+                brokers,
+                storeUrl,
+                restart,
+                before.map(ClusterState::processes).orElse(List.of()));
         if (portBase < 1024 || state.highestPort() > 65_535) {
             throw new LocalClusterException("--port-base " + portBase + " is not possible: " + brokers
                     + " brokers need the ports up to " + state.highestPort() + ", from 1024 to 65535");
@@ -150,15 +259,8 @@ public final class LocalCluster {
         return state;
     }
 
-    private List<String> missing(ClusterState state) {
-        List<String> names = new ArrayList<>();
-        if (state.storeUrl() == null) {
-            names.add(ClusterState.STORE);
-        }
-        names.add(ClusterState.DRIVER);
-        names.addAll(state.brokerIds());
-        names.removeIf(state::isAlive);
-        return names;
+    private static List<String> missing(ClusterState state) {
+        return state.names().stream().filter(name -> !state.isAlive(name)).toList();
     }
 
     private void checkPorts(ClusterState state, List<String> missing) {
@@ -185,41 +287,47 @@ public final class LocalCluster {
     }
 
     private ClusterState start(ClusterState state, String name, String settings, Map<String, String> environment) {
-        Process process =
-                switch (name) {
-                    case ClusterState.STORE ->
-                        installation.start(
-                                "store",
-                                List.of(
-                                        "store",
-                                        "--dir",
-                                        directory.storeDirectory().toString(),
-                                        "--port",
-                                        Integer.toString(state.storePort())),
-                                directory.log(name),
-                                Map.of("WEIR_STORE_PASSWORD", directory.storePassword()));
-                    case ClusterState.DRIVER ->
-                        installation.start(
-                                "media-driver",
-                                List.of(
-                                        "media-driver",
-                                        "--dir",
-                                        directory.aeronDirectory().toString()),
-                                directory.log(name),
-                                Map.of());
-                    default ->
-                        installation.start(
-                                "broker",
-                                List.of(
-                                        "broker",
-                                        "--config",
-                                        writeSettings(state, name, settings).toString()),
-                                directory.log(name),
-                                environment);
-                };
+        Process process = launch(state, name, settings, environment).start();
         ClusterState started = state.with(LocalProcess.of(name, process.toHandle()));
         directory.write(started);
         return started;
+    }
+
+    private Launch launch(ClusterState state, String name, String settings, Map<String, String> environment) {
+        return switch (name) {
+            case ClusterState.STORE ->
+                installation.launch(
+                        name,
+                        "store",
+                        List.of(
+                                "store",
+                                "--dir",
+                                directory.storeDirectory().toString(),
+                                "--port",
+                                Integer.toString(state.storePort())),
+                        directory.log(name),
+                        Map.of("WEIR_STORE_PASSWORD", directory.storePassword()));
+            case ClusterState.DRIVER ->
+                installation.launch(
+                        name,
+                        "media-driver",
+                        List.of(
+                                "media-driver",
+                                "--dir",
+                                directory.aeronDirectory().toString()),
+                        directory.log(name),
+                        Map.of());
+            default ->
+                installation.launch(
+                        name,
+                        "broker",
+                        List.of(
+                                "broker",
+                                "--config",
+                                writeSettings(state, name, settings).toString()),
+                        directory.log(name),
+                        environment);
+        };
     }
 
     /** What a file says for every broker; nothing changes under a broker that runs. */
@@ -252,12 +360,16 @@ public final class LocalCluster {
                 .collect(Collectors.joining("", "weir {\n", "}\n"));
         try {
             Files.createDirectories(directory.brokerDirectory(id));
-            Path file = directory.brokerDirectory(id).resolve("broker.conf");
+            Path file = brokerSettings(id);
             directory.writeSecret(file, given.isEmpty() ? decided : given + "\n" + decided);
             return file;
         } catch (IOException e) {
             throw new LocalClusterException("the settings of " + id + " can't be written: " + e.getMessage());
         }
+    }
+
+    private Path brokerSettings(String id) {
+        return directory.brokerDirectory(id).resolve("broker.conf");
     }
 
     /** What this decides for a broker, by its key below {@code weir}. */
@@ -293,6 +405,7 @@ public final class LocalCluster {
         long startNs = System.nanoTime();
         List<String> waiting = new ArrayList<>(names);
         while (!waiting.isEmpty()) {
+            checkCancelled();
             for (String name : List.copyOf(waiting)) {
                 if (!state.isAlive(name)) {
                     throw new LocalClusterException(name + " ended while starting: " + reasonInLog(name) + " (its log: "
@@ -309,7 +422,7 @@ public final class LocalCluster {
                         + waiting.stream().map(name -> whyNot(state, name)).collect(Collectors.joining("; "))
                         + " (logs: " + directory.log("*") + ")");
             }
-            sleep(POLL_MS);
+            LocalProcess.sleep(POLL_MS);
         }
     }
 
@@ -362,9 +475,13 @@ public final class LocalCluster {
         }
     }
 
-    /** Stops every process of the cluster: brokers first, each leaving in good order, then what they stood on. */
+    /**
+     * Stops every process of the cluster: the keeper first, which would start them again, then the brokers, each
+     * leaving in good order, then what they stood on.
+     */
     public void down() {
         try (Closeable locked = directory.lock()) {
+            endKeeper();
             ClusterState state = state();
             List<String> brokers = new ArrayList<>(state.brokerIds());
             Collections.reverse(brokers);
@@ -383,7 +500,13 @@ public final class LocalCluster {
                 .flatMap(name -> state.process(name).stream())
                 .filter(LocalProcess::isAlive)
                 .toList();
-        running.forEach(LocalProcess::terminate);
+        running.forEach(process -> {
+            if (process.name().equals(ClusterState.STORE)) {
+                StoreServer.stop(process.pid());
+            } else {
+                process.terminate();
+            }
+        });
         for (LocalProcess process : running) {
             if (process.awaitExit(STOP_WITHIN_MS)) {
                 progress.say(String.format("%-12s stopped", process.name()));
@@ -392,15 +515,6 @@ public final class LocalCluster {
                         "%-12s did not stop within %d s: killed", process.name(), STOP_WITHIN_MS / 1_000));
                 process.kill();
             }
-        }
-    }
-
-    private static void sleep(long millis) {
-        try {
-            TimeUnit.MILLISECONDS.sleep(millis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new LocalClusterException("interrupted");
         }
     }
 }

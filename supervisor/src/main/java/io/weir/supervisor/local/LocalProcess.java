@@ -2,6 +2,7 @@ package io.weir.supervisor.local;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.io.IOException;
+import java.io.Serializable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -12,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  * A process that was started for a cluster, so that a later command finds it again. Operating systems reuse process ids; the time
  * at which it started tells it from a stranger.
  */
-public record LocalProcess(String name, long pid, long startedAtMs) {
+public record LocalProcess(String name, long pid, long startedAtMs) implements Serializable {
     // Linux derives start times from ticks of 10 ms and an estimated boot time.
     private static final long TOLERANCE_MS = 2_000;
 
@@ -68,13 +69,17 @@ public record LocalProcess(String name, long pid, long startedAtMs) {
             if (System.nanoTime() - deadlineNs > 0) {
                 return false;
             }
-            try {
-                TimeUnit.MILLISECONDS.sleep(POLL_MS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return false;
-            }
+            sleep(POLL_MS);
         }
         return true;
+    }
+
+    static void sleep(long millis) {
+        try {
+            TimeUnit.MILLISECONDS.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LocalClusterException("interrupted");
+        }
     }
 }

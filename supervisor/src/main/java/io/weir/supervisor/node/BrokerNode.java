@@ -8,6 +8,7 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.AskPattern;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.cluster.ClusterEvent.ClusterDomainEvent;
 import akka.cluster.sharding.external.ExternalShardAllocation;
@@ -92,17 +93,21 @@ final class BrokerNode {
         return Behaviors.<ClusterDomainEvent>setup(context -> {
                     ActorRef<Treasury.Command> supply = context.spawn(Treasury.create(with), Treasury.NAME);
                     spawned.complete(supply);
-                    context.spawn(
-                            Membership.create(
-                                    incarnation,
-                                    views.andThen(view -> supply.tell(new Treasury.Members(addresses(view))))),
-                            "membership");
                     ClusterSingleton singletons = ClusterSingleton.get(context.getSystem());
                     singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
-                    singletons.init(SingletonActor.of(Sweeper.create(supply), "sweeper"));
+                    singletons.init(SingletonActor.of(Sweeper.create(supply, with), "sweeper"));
                     ClusterSharding sharding = ClusterSharding.get(context.getSystem());
-                    ActorRef<TopicDesk.Command> desk = startTopics(context, sharding, with, topics, supply);
+                    ActorRef<TopicDesk.Command> desk = startDesk(context, with, topics);
                     topics.desk(desk);
+                    RowNews news = new RowNews(
+                            context.getSystem(), supply, desk, with.me().broker());
+                    startTopics(context, sharding, with, topics, news);
+                    context.spawn(
+                            Membership.create(incarnation, views.andThen(view -> {
+                                supply.tell(new Treasury.Members(addresses(view)));
+                                news.members(addresses(view));
+                            })),
+                            "membership");
                     startApi(context, topics);
                     topics.placement()
                             .ifPresent(
@@ -113,12 +118,12 @@ final class BrokerNode {
     }
 
     /** Topics by hash over the brokers; their shards, each on the broker whose name it bears. */
-    private static ActorRef<TopicDesk.Command> startTopics(
+    private static void startTopics(
             ActorContext<?> context,
             ClusterSharding sharding,
             Treasury.Equipment with,
             BrokerTopics topics,
-            ActorRef<Treasury.Command> supply) {
+            RowNews news) {
         BrokerId here = with.me().broker();
         sharding.init(
                 Entity.of(ShardEntity.KEY, entity -> ShardEntity.create(entity.getEntityId(), here, topics.path()))
@@ -130,10 +135,6 @@ final class BrokerNode {
                 .setShardLocation(
                         here.value(),
                         Cluster.get(context.getSystem()).selfMember().address());
-        ActorRef<TopicDesk.Command> desk = context.spawn(
-                TopicDesk.create(
-                        here, topics.path(), topics.rows(), with.storeExecutor(), topics.defaults(), topics::learned),
-                "topics");
         sharding.init(Entity.of(
                 Topic.KEY,
                 entity -> Topic.create(
@@ -142,12 +143,22 @@ final class BrokerNode {
                         topics.rows(),
                         with.storeExecutor(),
                         with::me,
-                        () -> {
-                            supply.tell(new Treasury.LookNow());
-                            desk.tell(new TopicDesk.LookNow());
-                        },
-                        Topic.UNUSED_AFTER)));
-        return desk;
+                        news,
+                        Topic.UNUSED_AFTER,
+                        Topic.PATIENCE)));
+    }
+
+    private static ActorRef<TopicDesk.Command> startDesk(
+            ActorContext<?> context, Treasury.Equipment with, BrokerTopics topics) {
+        return context.spawn(
+                TopicDesk.create(
+                        with.me().broker(),
+                        topics.path(),
+                        topics.rows(),
+                        with.storeExecutor(),
+                        topics.defaults(),
+                        topics::learned),
+                "topics");
     }
 
     /** The way in for applications' actors, which find it through the receptionist. */
@@ -177,8 +188,14 @@ final class BrokerNode {
         return addresses;
     }
 
-    TopicAdmin topics(SupplyStore store, TopicRows rows, Executor storeThreads, Duration timeout) {
-        return new TopicAdmin(system, supply, store, rows, storeThreads, timeout);
+    TopicAdmin topics(SupplyStore store, TopicRows rows, LastParts lastParts, Executor storeThreads, Duration timeout) {
+        return new TopicAdmin(system, supply, store, rows, lastParts, storeThreads, timeout);
+    }
+
+    /** Has the supply actors of all brokers that can be written to look at the store's rows now. */
+    void lookEverywhere(Duration timeout) {
+        AskPattern.ask(supply, Treasury.WhoIsThere::new, timeout, system.scheduler())
+                .thenAccept(peers -> peers.refs().values().forEach(peer -> peer.tell(new Treasury.LookNow())));
     }
 
     CompletionStage<Done> terminated() {

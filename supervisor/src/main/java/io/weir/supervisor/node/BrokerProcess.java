@@ -53,6 +53,7 @@ public final class BrokerProcess implements AutoCloseable {
     private final CountDownLatch stopRequested = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
     private final long startedNs = System.nanoTime();
+    private final LastParts lastParts = new LastParts(System::nanoTime);
 
     private volatile NodeView view = NodeView.down(0);
     private volatile List<RegisteredBroker> known = List.of();
@@ -305,7 +306,7 @@ public final class BrokerProcess implements AutoCloseable {
         if (current == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", id() + " is not in a cluster just now");
         }
-        return current.topics(supply.store(), topics.rows(), supply.storeThreads(), askTimeout());
+        return current.topics(supply.store(), topics.rows(), lastParts, supply.storeThreads(), askTimeout());
     }
 
     /**
@@ -346,8 +347,16 @@ public final class BrokerProcess implements AutoCloseable {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs);
     }
 
+    /**
+     * Writes down that this life of a broker is over, and has every broker look: its heir need not wait for its next
+     * look.
+     */
     void confirmStopped(BrokerId victim, long incarnation) {
         supply.store().stop(new Holder(victim, incarnation));
+        BrokerNode current = node;
+        if (current != null) {
+            current.lookEverywhere(askTimeout());
+        }
     }
 
     BrokerSupply supply() {

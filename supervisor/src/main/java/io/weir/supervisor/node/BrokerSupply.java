@@ -220,6 +220,8 @@ final class BrokerSupply implements AutoCloseable {
         try {
             await(gates.barrier());
             stop();
+            // Nothing is left that somebody would have to confirm.
+            directory.writeHolder(0);
         } catch (StoreException e) {
             LOG.warn(
                     "{} could not tell the store that it stopped ({}): its part waits until it starts again",

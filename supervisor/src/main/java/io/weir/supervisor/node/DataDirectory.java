@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A broker's own directory, held by an exclusive lock for as long as the process lives. The operating system drops the
@@ -18,6 +19,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class DataDirectory implements AutoCloseable {
     private static final int MAX_LENGTH = 42;
+    private static final int TRIES = 10;
+    private static final long TRY_AGAIN_NS = 20_000_000;
     // POSIX drops a process's lock on a file as soon as it closes any descriptor of that file. Whoever tries again in
     // this process must
     // not even open it.
@@ -33,7 +36,32 @@ public final class DataDirectory implements AutoCloseable {
         this.lock = lock;
     }
 
+    /** Waits for a moment if another process has it: whoever proves that a broker is dead has it for an instant. */
     public static DataDirectory lock(Path directory) {
+        return lock(directory, channel -> {
+            FileLock lock = channel.tryLock();
+            for (int again = 0; lock == null && again < TRIES; again++) {
+                LockSupport.parkNanos(TRY_AGAIN_NS);
+                lock = channel.tryLock();
+            }
+            return lock;
+        });
+    }
+
+    /**
+     * Waits for as long as another process has it. When this returns, no thread of that process runs any more: the
+     * system drops the lock when the last of them has let go of its files, which is on its way out, an instant before
+     * the process is gone.
+     */
+    public static DataDirectory lockWhenFree(Path directory) {
+        return lock(directory, FileChannel::lock);
+    }
+
+    private interface Locking {
+        FileLock on(FileChannel channel) throws IOException;
+    }
+
+    private static DataDirectory lock(Path directory, Locking locking) {
         Path file = directory.resolve("lock");
         FileChannel channel = null;
         Path held = null;
@@ -46,7 +74,7 @@ public final class DataDirectory implements AutoCloseable {
             held = real;
             channel = FileChannel.open(
                     file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            FileLock lock = channel.tryLock();
+            FileLock lock = locking.on(channel);
             if (lock != null) {
                 return new DataDirectory(real, channel, lock);
             }
@@ -69,7 +97,10 @@ public final class DataDirectory implements AutoCloseable {
         return read()[0];
     }
 
-    /** The incarnation in whose name the last process here held supply, or 0. */
+    /**
+     * The incarnation in whose name the last process here held supply, or 0 if it held none, or has said that it
+     * stopped.
+     */
     public long lastHolder() {
         return read()[1];
     }
@@ -86,7 +117,12 @@ public final class DataDirectory implements AutoCloseable {
         try {
             ByteBuffer buffer = ByteBuffer.allocate(MAX_LENGTH);
             channel.read(buffer, 0);
-            String text = new String(buffer.array(), 0, buffer.position(), StandardCharsets.US_ASCII).strip();
+            // The first line only: whoever died while writing a shorter one left the end of a longer one behind it.
+            String text = new String(buffer.array(), 0, buffer.position(), StandardCharsets.US_ASCII)
+                    .lines()
+                    .findFirst()
+                    .orElse("")
+                    .strip();
             String[] numbers = text.split(" ");
             return new long[] {
                 text.isEmpty() ? 0 : Long.parseLong(numbers[0]), numbers.length < 2 ? 0 : Long.parseLong(numbers[1])
@@ -99,7 +135,6 @@ public final class DataDirectory implements AutoCloseable {
 
     private void write(long incarnation, long holder) {
         try {
-            // Numbers only grow, so what is written never leaves a part of the old text behind it.
             byte[] text = (incarnation + " " + holder + "\n").getBytes(StandardCharsets.US_ASCII);
             channel.write(ByteBuffer.wrap(text), 0);
             channel.truncate(text.length);

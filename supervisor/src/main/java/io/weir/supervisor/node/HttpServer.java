@@ -55,7 +55,7 @@ import org.slf4j.LoggerFactory;
  * GET  /status   {@link BrokerStatus}
  * GET  /openapi.yaml   all of it, described
  * /v1/topics/…   {@link TopicRoutes}, Weir's own
- * POST /v1/brokers/ID/INCARNATION/stopped   an operator confirms that this life of a broker is over
+ * POST /v1/brokers/ID/INCARNATION/stopped   somebody who knows confirms that this life of a broker is over
  * POST /stop     leaves the cluster and ends the process; needs the admin token where one is set
  * /v1/placement  {@link PlacementRoutes}
  * /pub, /stats, … {@link NsqdRoutes}, as an nsqd has them
@@ -267,8 +267,8 @@ final class HttpServer implements AutoCloseable {
         try {
             BrokerId victim = new BrokerId(call.path("broker"));
             long incarnation = Long.parseLong(call.path("incarnation"));
-            LOG.warn("An operator confirms that {}#{} has stopped", victim, incarnation);
             broker.confirmStopped(victim, incarnation);
+            LOG.info("{}#{} is confirmed to have stopped: what it held is inherited", victim, incarnation);
             return Answers.json(StatusCodes.OK, Map.of("stopped", victim + "#" + incarnation));
         } catch (NumberFormatException e) {
             throw Refusal.badRequest(

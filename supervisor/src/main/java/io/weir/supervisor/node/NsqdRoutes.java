@@ -422,6 +422,7 @@ final class NsqdRoutes {
     private CompletionStage<HttpResponse> changed(CompletionStage<Topic.Answer> change) {
         return change.thenApply(answer -> {
             TopicDefinition now = answer.definition();
+            TopicRoutes.checkKept(answer);
             if (answer.problem() != null) {
                 check(now);
                 throw new Refusal(StatusCodes.CONFLICT, "CONFLICT", answer.problem());

@@ -11,6 +11,9 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.Treasury;
+import io.weir.limiter.supply.algorithm.Account;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.topics.ShardEntity;
 import io.weir.topics.Topic;
@@ -25,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -36,10 +40,17 @@ import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 final class TopicAdmin {
+    /**
+     * A broker that has not said what it holds by then is shown as it was: whoever asks while one is dead must not wait
+     * for it.
+     */
+    private static final Duration ANSWER_WITHIN = Duration.ofMillis(80);
+
     private final ActorSystem<?> system;
     private final ActorRef<Treasury.Command> supply;
     private final SupplyStore store;
     private final TopicRows rows;
+    private final LastParts lastParts;
     private final Executor storeThreads;
     private final Duration timeout;
 
@@ -48,9 +59,11 @@ final class TopicAdmin {
             ActorRef<Treasury.Command> supply,
             SupplyStore store,
             TopicRows rows,
+            LastParts lastParts,
             Executor storeThreads,
             Duration timeout) {
         this.rows = rows;
+        this.lastParts = lastParts;
         this.system = system;
         this.supply = supply;
         this.store = store;
@@ -71,7 +84,7 @@ final class TopicAdmin {
 
     /** The definition as it is. */
     CompletionStage<TopicDefinition> get(TopicName name) {
-        return ask(name, Topic.Get::new).thenApply(Topic.Answer::definition);
+        return ask(name, Topic.Get::new, timeout).thenApply(Topic.Answer::definition);
     }
 
     CompletionStage<Topic.Answer> ensureChannel(TopicName name, String channel) {
@@ -162,8 +175,14 @@ final class TopicAdmin {
         return ask(name, replyTo -> new Topic.DeleteChannel(checked, replyTo));
     }
 
+    /** Longer than the topic lets a change wait for its turn, unless requests are to be answered sooner. */
     private CompletionStage<Topic.Answer> ask(TopicName name, Function<ActorRef<Topic.Answer>, Topic.Command> command) {
-        return ClusterSharding.get(system).entityRefFor(Topic.KEY, name.value()).ask(command, timeout);
+        return ask(name, command, timeout.multipliedBy(2));
+    }
+
+    private CompletionStage<Topic.Answer> ask(
+            TopicName name, Function<ActorRef<Topic.Answer>, Topic.Command> command, Duration patience) {
+        return ClusterSharding.get(system).entityRefFor(Topic.KEY, name.value()).ask(command, patience);
     }
 
     /** Every topic with its last limit, by name. */
@@ -186,8 +205,8 @@ final class TopicAdmin {
 
     /**
      * Empty if there is no such topic. Asks the store and not the topic's entity, which may be on the very broker that somebody wants to know
-     * about because it died. Brokers that do not answer in time are left out, and what they hold is missing from
-     * the sums.
+     * about because it died. Of brokers that do not answer at once what they said last is shown, with its age; it is
+     * not in the sums.
      */
     CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
         CompletionStage<Optional<TopicDefinition>> definition =
@@ -217,7 +236,11 @@ final class TopicAdmin {
         }
     }
 
-    private CompletionStage<List<Treasury.Part>> parts(TopicName name) {
+    /** Who answered, and what is known of those who did not. */
+    private record Parts(List<Treasury.Part> answered, List<TopicDescription.BrokerShare> silent) {}
+
+    private CompletionStage<Parts> parts(TopicName name) {
+        CompletionStage<List<LeaseRow>> leases = CompletableFuture.supplyAsync(store::rows, storeThreads);
         CompletionStage<Treasury.Peers> peers =
                 AskPattern.ask(supply, Treasury.WhoIsThere::new, timeout, system.scheduler());
         return peers.thenCompose(found -> {
@@ -227,7 +250,7 @@ final class TopicAdmin {
                     .forEach(peer -> asked.add(AskPattern.ask(
                                     peer,
                                     (ActorRef<Treasury.Part> replyTo) -> new Treasury.Describe(name, replyTo),
-                                    Duration.ofSeconds(1),
+                                    ANSWER_WITHIN,
                                     system.scheduler())
                             .exceptionally(silent -> null)
                             .toCompletableFuture()));
@@ -236,12 +259,41 @@ final class TopicAdmin {
                             .map(CompletableFuture::join)
                             .filter(part -> part != null)
                             .sorted(Comparator.comparing(Treasury.Part::broker))
-                            .toList());
+                            .toList())
+                    .thenCombine(leases, (answered, rows) -> withSilent(name, answered, rows));
         });
     }
 
-    private static TopicDescription describe(
-            TopicDefinition definition, Set<TopicName> done, List<Treasury.Part> parts) {
+    private Parts withSilent(TopicName name, List<Treasury.Part> answered, List<LeaseRow> leases) {
+        Set<String> heard = new HashSet<>();
+        for (Treasury.Part part : answered) {
+            heard.add(part.broker());
+            lastParts.heard(name, part);
+        }
+        return new Parts(
+                answered,
+                leases.stream()
+                        .filter(row -> !heard.contains(row.holder().broker().value()))
+                        // What is left of it then is stranded, and shown as such.
+                        .filter(row -> !row.of(Account.LEASED).done())
+                        .map(row -> silent(name, row))
+                        .toList());
+    }
+
+    private TopicDescription.BrokerShare silent(TopicName name, LeaseRow row) {
+        String state = row.state() == LeaseRow.State.LIVE
+                ? "silent"
+                : row.state().name().toLowerCase(Locale.ROOT);
+        Holder holder = row.holder();
+        return lastParts
+                .of(name, holder.broker(), holder.incarnation())
+                .map(heard -> TopicDescription.BrokerShare.silent(heard.part(), state, lastParts.ageMs(heard)))
+                .orElseGet(() ->
+                        TopicDescription.BrokerShare.unknown(holder.broker().value(), state));
+    }
+
+    private static TopicDescription describe(TopicDefinition definition, Set<TopicName> done, Parts known) {
+        List<Treasury.Part> parts = known.answered;
         double micros = Limit.MICROS;
         long strandedRate = parts.stream()
                 .mapToLong(Treasury.Part::strandedRateMicros)
@@ -273,7 +325,9 @@ final class TopicAdmin {
                         .toList(),
                 sum(parts.stream().map(Treasury.Part::rate)),
                 sum(parts.stream().map(Treasury.Part::burst)),
-                parts.stream().map(TopicDescription.BrokerShare::of).toList(),
+                Stream.concat(parts.stream().map(TopicDescription.BrokerShare::of), known.silent.stream())
+                        .sorted(Comparator.comparing(TopicDescription.BrokerShare::broker))
+                        .toList(),
                 new TopicDescription.Amount(
                         sum(parts.stream().map(Treasury.Part::inFlightRate)),
                         sum(parts.stream().map(Treasury.Part::inFlightBurst))),

@@ -1,5 +1,6 @@
 package io.weir.supervisor.node;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.weir.config.value.Limit;
 import io.weir.limiter.supply.Treasury;
@@ -48,7 +49,14 @@ public record TopicDescription(
     /** Rate and burst in messages. */
     public record Amount(double rate, double burst) {}
 
-    /** One broker's part. */
+    /**
+     * One broker's part.
+     *
+     * @param state live, or "lease over" where it must not use the leased part; of a broker that did not answer in
+     *     time: silent, stopped or fenced, until its leased part is inherited
+     * @param ageMs how old what is shown is, for a broker that did not answer; null if it did, and if nothing is known
+     *     of it but that it is
+     */
     @JsonInclude(JsonInclude.Include.ALWAYS)
     public record BrokerShare(
             String broker,
@@ -59,7 +67,8 @@ public record TopicDescription(
             Double fillRatio,
             long leaseRemainingMs,
             String state,
-            double keptRate) {
+            double keptRate,
+            Long ageMs) {
         static BrokerShare of(Treasury.Part part) {
             return new BrokerShare(
                     part.broker(),
@@ -70,7 +79,26 @@ public record TopicDescription(
                     part.fillRatio(),
                     part.leaseRemainingMs(),
                     part.state(),
-                    part.keptRate());
+                    part.keptRate(),
+                    null);
+        }
+
+        /**
+         * Of a broker that does not answer: what it had when it did, and no level, demand or lease, which would not be
+         * true any more.
+         */
+        static BrokerShare silent(Treasury.Part last, String state, long ageMs) {
+            return new BrokerShare(
+                    last.broker(), last.rate(), last.burst(), 0, 0, null, 0, state, last.keptRate(), ageMs);
+        }
+
+        static BrokerShare unknown(String broker, String state) {
+            return new BrokerShare(broker, 0, 0, 0, 0, null, 0, state, 0, null);
+        }
+
+        @JsonIgnore
+        public boolean answered() {
+            return ageMs == null && (state.equals("live") || state.equals("lease over"));
         }
     }
 

@@ -120,6 +120,7 @@ final class TopicRoutes {
 
     private HttpResponse changed(Topic.Answer answer) {
         TopicDefinition now = answer.definition();
+        checkKept(answer);
         if (answer.problem() != null) {
             throw now.exists()
                     ? new Refusal(StatusCodes.CONFLICT, "CONFLICT", answer.problem())
@@ -129,7 +130,22 @@ final class TopicRoutes {
         LOG.info("{} is at revision {}, its limit at version {}", now.name(), now.revision(), now.limitVersion());
         return Answers.json(
                 StatusCodes.OK,
-                Map.of("name", now.name().value(), "version", now.limitVersion(), "pending", answer.pending()));
+                Map.of(
+                        "name",
+                        now.name().value(),
+                        "version",
+                        now.limitVersion(),
+                        "pending",
+                        answer.pending(),
+                        "superseded",
+                        answer.outcome() == Topic.Outcome.SUPERSEDED));
+    }
+
+    /** A change that had to wait for another one for too long is not kept. */
+    static void checkKept(Topic.Answer answer) {
+        if (answer.outcome() == Topic.Outcome.ASK_AGAIN) {
+            throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "STILL_CHANGING", answer.problem());
+        }
     }
 
     private static TopicName topic(Call call) {

@@ -68,7 +68,7 @@ public final class BrokerRegistry implements AutoCloseable {
         while (!givenUp.getAsBoolean()) {
             try {
                 store.call(opened -> {
-                    StoreSchema.ensure(opened, settings.kind());
+                    StoreSchema.ensure(opened);
                     return null;
                 });
                 return true;

@@ -1,6 +1,5 @@
 package io.weir.supervisor.store;
 
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -24,12 +23,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A call that timed out while it waited is never carried out. One that had begun may still be committed: its outcome is unknown.
  *
- * <p>The thread itself is free again after about the time-out on PostgreSQL, where it bounds every read. On H2 it bounds the wait for a
- * lock; a server that hangs keeps the thread until it answers or ends. H2 has a time-out for reads, but after one its client forgets the
- * socket without closing it, and the server's session goes on with the locks it has. H2 is reached over loopback only, where a
- * server that ends is noticed at once.
+ * <p>The thread itself is free again after about the time-out, which bounds every read.
  */
 final class StoreConnection implements AutoCloseable {
+    /** So long a transaction may wait for its next statement; milliseconds. {@code weir-akka.conf} has the same for journals. */
+    static final int ABANDONED_MS = 2_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(StoreConnection.class);
     private static final int QUEUE = 64;
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(1);
@@ -109,28 +108,23 @@ final class StoreConnection implements AutoCloseable {
     private Connection open() throws SQLException {
         Properties properties = new Properties();
         if (!settings.user().isEmpty()) {
-            // Otherwise they are in the URL, and H2 takes nothing twice.
+            // Otherwise they are in the URL.
             properties.setProperty("user", settings.user());
             properties.setProperty("password", settings.password());
         }
-        boolean postgresql = settings.kind() == StoreKind.POSTGRESQL;
-        if (postgresql) {
-            // Whole seconds, where 0 would mean for ever; rounded down, an answer that is still in time would be cut
-            // off.
-            String seconds = Long.toString((timeout.toMillis() + 999) / 1000);
-            properties.setProperty("connectTimeout", seconds);
-            properties.setProperty("socketTimeout", seconds);
-            properties.setProperty("ApplicationName", "weir");
-        } else {
-            properties.setProperty("LOCK_TIMEOUT", Long.toString(timeout.toMillis()));
-        }
+        // Whole seconds, where 0 would mean for ever; rounded down, an answer that is still in time would be cut off.
+        String seconds = Long.toString((timeout.toMillis() + 999) / 1000);
+        properties.setProperty("connectTimeout", seconds);
+        properties.setProperty("socketTimeout", seconds);
+        properties.setProperty("ApplicationName", "weir");
+        // A broker that is cut off or stopped in the middle of a transaction would keep its locks, and heirs would wait
+        // for them.
+        properties.setProperty("options", "-c idle_in_transaction_session_timeout=" + ABANDONED_MS);
         Connection opened = DriverManager.getConnection(settings.url(), properties);
         try {
             opened.setAutoCommit(false);
-            if (postgresql) {
-                // Once it is open, by the millisecond. H2 ignores this.
-                opened.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, timeout.toMillis()));
-            }
+            // Once it is open, by the millisecond.
+            opened.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, timeout.toMillis()));
             return opened;
         } catch (SQLException e) {
             opened.close();

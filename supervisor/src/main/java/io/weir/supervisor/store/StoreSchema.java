@@ -1,6 +1,5 @@
 package io.weir.supervisor.store;
 
-import io.weir.config.WeirSettings.StoreKind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -14,7 +13,7 @@ import java.util.List;
 
 /**
  * The tables that Weir keeps, made where they are missing. Every statement may run again, and several brokers may run
- * them at once on a new store: on PostgreSQL they wait for each other, on H2 a lost race is tried again.
+ * them at once on a new store: they wait for each other.
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
@@ -61,19 +60,19 @@ final class StoreSchema {
             "CREATE TABLE IF NOT EXISTS weir_policy (topic VARCHAR(64) PRIMARY KEY, policy VARCHAR(16) NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
-    /** Up to version 2 it held topics' names only, no channels' keys. Not for a new store: on H2 brokers would keep each other from it. */
+    /** Up to version 2 it held topics' names only, no channels' keys. */
     private static final String UP_TO_2 = "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)";
 
     private StoreSchema() {}
 
-    static void ensure(Connection connection, StoreKind kind) throws SQLException {
+    static void ensure(Connection connection) throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
                 int recorded = recordedVersion(connection);
                 if (recorded == VERSION) {
                     return;
                 }
-                create(connection, kind, recorded);
+                create(connection, recorded);
                 return;
             } catch (SQLException e) {
                 connection.rollback();
@@ -109,16 +108,14 @@ final class StoreSchema {
         }
     }
 
-    private static void create(Connection connection, StoreKind kind, int recorded) throws SQLException {
-        List<String> statements = new ArrayList<>(persistenceTables(kind));
+    private static void create(Connection connection, int recorded) throws SQLException {
+        List<String> statements = new ArrayList<>(persistenceTables());
         statements.addAll(OWN_TABLES);
         if (recorded == 1 || recorded == 2) {
             statements.add(UP_TO_2);
         }
         try (Statement statement = connection.createStatement()) {
-            if (kind == StoreKind.POSTGRESQL) {
-                statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");
-            }
+            statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");
             for (String sql : statements) {
                 statement.execute(sql);
             }
@@ -133,9 +130,8 @@ final class StoreSchema {
      * its indexes lack the words that let them run twice, others are built concurrently, which can't be done in a transaction: on
      * empty tables nobody waits.
      */
-    private static List<String> persistenceTables(StoreKind kind) {
-        String resource =
-                kind == StoreKind.H2 ? "schema/h2/h2-create-schema.sql" : "schema/postgres/postgres-create-schema.sql";
+    private static List<String> persistenceTables() {
+        String resource = "schema/postgres/postgres-create-schema.sql";
         try (InputStream in = StoreSchema.class.getClassLoader().getResourceAsStream(resource)) {
             if (in == null) {
                 throw new IllegalStateException(resource + " is not on the class path");

@@ -1,71 +1,127 @@
 package io.weir.supervisor.store;
 
 import io.weir.config.Endpoint;
-import io.weir.config.WeirSettings.StoreKind;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.h2.tools.Server;
+import java.util.concurrent.TimeUnit;
 
 /**
- * The embedded store: an H2 database behind a TCP port, on loopback unless told otherwise, in a process of its own, because it must outlive any
- * broker. The database is opened here first, so that a client can connect to it but never create another one.
+ * The embedded store: a PostgreSQL of its own for one cluster, with the database in a folder of the cluster's. It is the server's process itself
+ * that outlives the brokers, with no JVM around it: {@link #prepare} makes everything ready and says which command to become.
+ *
+ * <p>A commit is acknowledged, and seen by others, only after it is on the disk. So whoever reads a row may rely on it whatever happens next to
+ * the server: an heir that reads the journal of a dead broker acts on nothing that a crash could take back.
  */
 public final class StoreServer implements AutoCloseable {
     public static final String USER = "weir";
     private static final String DATABASE = "weir";
     private static final String LOOPBACK = "127.0.0.1";
+    /** What an older Weir kept its store in. */
+    private static final String FORMER_DATABASE = "weir.mv.db";
 
-    private final Connection keepOpen;
-    private final Server server;
+    private static final long READY_WITHIN_NS = TimeUnit.SECONDS.toNanos(60);
+    private static final long STOP_WITHIN_S = 30;
+    private static final long LOOK_MS = 20;
 
-    private StoreServer(Connection keepOpen, Server server) {
-        this.keepOpen = keepOpen;
-        this.server = server;
+    private final Process process;
+
+    private StoreServer(Process process) {
+        this.process = process;
     }
 
-    public static StoreServer start(Path directory, int port, String password) {
-        return start(directory, new Endpoint(LOOPBACK, port), password);
-    }
-
-    /** Elsewhere than on loopback, whoever knows the password is let in from other hosts too. */
-    public static StoreServer start(Path directory, Endpoint address, String password) {
-        // H2 binds to all addresses unless this is set, and reads it once.
-        System.setProperty("h2.bindAddress", address.host());
-        String file = directory.toAbsolutePath().resolve(DATABASE).toString();
-        Connection connection = null;
+    /**
+     * Unpacks PostgreSQL and makes the database where they are missing, gives it its settings and clears away what a killed server left. Two that
+     * prepare the same directory at once wait for each other.
+     *
+     * @param password the one that the database was made with, if it exists
+     * @return the command that is the server. SIGINT stops it at once and cleanly; SIGTERM waits for its clients.
+     */
+    public static List<String> prepare(Path directory, Endpoint address, String password) {
+        formerStore(directory).ifPresent(line -> {
+            throw new StoreException(line);
+        });
         try {
-            connection = DriverManager.getConnection(
-                    "jdbc:h2:file:" + file
-                            + ";DATABASE_TO_UPPER=false;DB_CLOSE_DELAY=-1;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE",
-                    USER,
-                    password);
-            connection.setAutoCommit(false);
-            StoreSchema.ensure(connection, StoreKind.H2);
-            List<String> options = new ArrayList<>(List.of(
-                    "-tcpPort",
-                    Integer.toString(address.port()),
-                    "-baseDir",
-                    directory.toAbsolutePath().toString()));
-            if (!address.loopback()) {
-                options.add("-tcpAllowOthers");
+            Path own = Files.createDirectories(directory).toRealPath();
+            try (FileChannel lock = FileChannel.open(
+                    own.resolve("prepare.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+                lock.lock();
+                Path programs = PostgresPrograms.unpacked(own);
+                PostgresData data = new PostgresData(
+                        own.resolve("postgresql"), programs, Unprivileged.in(own, programs.resolve("bin/postgres")));
+                if (!data.exists()) {
+                    data.create(USER, DATABASE, password);
+                }
+                data.sweep();
+                data.configure(address);
+                data.own();
+                return data.serve();
             }
-            Server server =
-                    Server.createTcpServer(options.toArray(String[]::new)).start();
-            return new StoreServer(connection, server);
-        } catch (StoreException e) {
-            shutDown(connection);
-            throw e;
-        } catch (SQLException e) {
-            shutDown(connection);
-            throw new StoreException(
-                    "the store in " + directory + " can't start on " + address + ": " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new StoreException("the store in " + directory + " can't be made ready: " + e, e);
         }
+    }
+
+    /** The one line about a directory with a database of an older Weir, which this one can't read; empty if there is none. */
+    public static Optional<String> formerStore(Path directory) {
+        Path file = directory.resolve(FORMER_DATABASE);
+        return Files.exists(file)
+                ? Optional.of(
+                        file + " is the store of an older Weir (H2), which this one can't read: start with another"
+                                + " directory, or move the file away and define the topics again ('weir topic list' of the older Weir shows"
+                                + " them)")
+                : Optional.empty();
+    }
+
+    /** Runs it as a child of this process until it is closed; returns when it answers. */
+    public static StoreServer start(Path directory, int port, String password) {
+        List<String> command = prepare(directory, new Endpoint(LOOPBACK, port), password);
+        try {
+            StoreServer server = new StoreServer(new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.appendTo(
+                            directory.resolve("server.log").toFile()))
+                    .start());
+            server.awaitAnswer(directory, port, password);
+            return server;
+        } catch (IOException e) {
+            throw new StoreException("the store in " + directory + " can't start: " + e.getMessage(), e);
+        }
+    }
+
+    private void awaitAnswer(Path directory, int port, String password) {
+        long beganNs = System.nanoTime();
+        while (true) {
+            try (Connection connection = DriverManager.getConnection(url(port), USER, password)) {
+                connection.isValid(1);
+                return;
+            } catch (SQLException e) {
+                if (!process.isAlive() || System.nanoTime() - beganNs > READY_WITHIN_NS) {
+                    close();
+                    throw new StoreException(
+                            "the store in " + directory + " can't start on port " + port + ": " + e.getMessage(), e);
+                }
+            }
+            try {
+                TimeUnit.MILLISECONDS.sleep(LOOK_MS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                close();
+                throw new StoreException("interrupted", e);
+            }
+        }
+    }
+
+    /** The server itself. */
+    Process process() {
+        return process;
     }
 
     /** What a broker connects with. */
@@ -74,38 +130,31 @@ public final class StoreServer implements AutoCloseable {
     }
 
     public static String url(Endpoint address) {
-        return "jdbc:h2:tcp://" + address + "/./" + DATABASE + ";DATABASE_TO_UPPER=false";
+        return "jdbc:postgresql://" + address + "/" + DATABASE;
     }
 
-    /**
-     * Why it serves nobody any more; empty while it does. A database that could not write, because its disk was full, closes itself but keeps its
-     * file locked: only another process can open it again.
-     */
-    public Optional<String> failure() {
-        try (Statement statement = keepOpen.createStatement()) {
-            statement.execute("SELECT 1");
-            keepOpen.rollback();
-            return Optional.empty();
-        } catch (SQLException e) {
-            return Optional.of(e.getMessage());
-        }
+    /** The same with user and password, for who takes nothing but a URL. */
+    public static String url(Endpoint address, String password) {
+        return url(address) + "?user=" + USER + "&password=" + password;
+    }
+
+    /** Ends a server cleanly without waiting for its clients, and whatever is still preparing to become one. */
+    public static void stop(long pid) {
+        // The second is for a shell that ignores the first; a server that has heard the first ignores the second.
+        Command.of(List.of("/bin/sh", "-c", "kill -INT \"$1\" && kill -TERM \"$1\"", "weir", Long.toString(pid)))
+                .succeeds();
     }
 
     @Override
     public void close() {
-        server.stop();
-        shutDown(keepOpen);
-    }
-
-    private static void shutDown(Connection opened) {
-        if (opened == null) {
-            return;
-        }
-        try (Connection connection = opened;
-                Statement statement = connection.createStatement()) {
-            statement.execute("SHUTDOWN");
-        } catch (SQLException e) {
-            throw new StoreException("the store did not shut down cleanly: " + e.getMessage(), e);
+        stop(process.pid());
+        try {
+            if (!process.waitFor(STOP_WITHIN_S, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -5,6 +5,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.SupplyLedger;
 import io.weir.limiter.supply.SupplyStore;
 import io.weir.limiter.supply.algorithm.Account;
 import io.weir.limiter.supply.algorithm.Holder;
@@ -37,6 +38,9 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             + " leased_heir_broker, leased_heir_incarnation, leased_done, kept_heir_broker, kept_heir_incarnation, kept_done";
     private static final String LIMIT_COLUMNS = "topic, version, rate_micros, burst_micros, floor_permille, sharing,"
             + " minter_broker, minter_incarnation, done, change_no";
+
+    private static final String FIRST = "NOT EXISTS (SELECT 1 FROM weir_limit b"
+            + " WHERE b.topic = weir_limit.topic AND b.version = weir_limit.version - 1)";
 
     private static final Null NO_BROKER = new Null(Types.VARCHAR);
     private static final Null NO_INCARNATION = new Null(Types.BIGINT);
@@ -164,7 +168,8 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                             + " CAST(? AS INTEGER), CAST(? AS VARCHAR(16)), CAST(? AS VARCHAR(64)), CAST(? AS BIGINT),"
                             + " FALSE, CAST(? AS BIGINT)"
                             + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version >= ?)"
-                            + " AND (? = 1 OR EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version = ? AND done))",
+                            + " AND (EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version = ? AND done)"
+                            + " OR CAST(? AS BOOLEAN) AND NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ?))",
                     topic,
                     row.version(),
                     row.limit().rateMicros(),
@@ -176,17 +181,27 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                     number,
                     topic,
                     row.version(),
-                    row.version(),
                     topic,
-                    row.version() - 1);
+                    row.version() - 1,
+                    !row.limit().isNone(),
+                    topic);
             if (inserted == 1) {
                 opened.commit();
                 return true;
             }
-            boolean there = isThere(opened, row);
+            boolean there = isThere(opened, row) || row.limit().isNone() && hasNone(opened, topic);
             opened.rollback();
             return there;
         });
+    }
+
+    private static boolean hasNone(Connection opened, String topic) throws SQLException {
+        try (PreparedStatement select = opened.prepareStatement("SELECT 1 FROM weir_limit WHERE topic = ?")) {
+            bind(select, topic);
+            try (ResultSet rows = select.executeQuery()) {
+                return !rows.next();
+            }
+        }
     }
 
     private static boolean isThere(Connection opened, LimitRow row) throws SQLException {
@@ -223,6 +238,94 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     @Override
     public void finished(TopicName topic, long version) {
         change("done = TRUE", "NOT done", List.of(), topic, version);
+    }
+
+    @Override
+    public List<Holder> closed(int most) {
+        return leases("WHERE state = 'STOPPED' AND leased_done AND kept_done ORDER BY broker, incarnation LIMIT "
+                        + most)
+                .stream()
+                .map(LeaseRow::holder)
+                .toList();
+    }
+
+    /** In one transaction, so that a holder is either known whole or not at all. */
+    @Override
+    public boolean forget(Holder closed) {
+        String broker = closed.broker().value();
+        long incarnation = closed.incarnation();
+        return store.call(opened -> {
+            boolean removed = execute(
+                            opened,
+                            "DELETE FROM weir_lease WHERE broker = ? AND incarnation = ?"
+                                    + " AND state = 'STOPPED' AND leased_done AND kept_done"
+                                    + " AND NOT EXISTS (SELECT 1 FROM weir_lease v WHERE"
+                                    + " v.leased_heir_broker = ? AND v.leased_heir_incarnation = ? AND NOT v.leased_done"
+                                    + " OR v.kept_heir_broker = ? AND v.kept_heir_incarnation = ? AND NOT v.kept_done)"
+                                    + " AND NOT EXISTS (SELECT 1 FROM weir_limit m WHERE"
+                                    + " m.minter_broker = ? AND m.minter_incarnation = ? AND NOT m.done)",
+                            broker,
+                            incarnation,
+                            broker,
+                            incarnation,
+                            broker,
+                            incarnation,
+                            broker,
+                            incarnation)
+                    == 1;
+            if (removed) {
+                String journal = SupplyLedger.journalOf(closed).id();
+                execute(opened, "DELETE FROM snapshot WHERE persistence_id = ?", journal);
+                execute(
+                        opened,
+                        "DELETE FROM event_tag WHERE event_id IN"
+                                + " (SELECT ordering FROM event_journal WHERE persistence_id = ?)",
+                        journal);
+                execute(opened, "DELETE FROM event_journal WHERE persistence_id = ?", journal);
+            }
+            opened.commit();
+            return removed;
+        });
+    }
+
+    @Override
+    public boolean forgetVersions(TopicName topic, long below) {
+        return forgetLimits(
+                "version < ? AND EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version = ? AND l.done)"
+                        + " AND EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version > ?)",
+                topic.value(),
+                below,
+                topic.value(),
+                below,
+                topic.value(),
+                below);
+    }
+
+    @Override
+    public boolean forgetName(TopicName topic, long version) {
+        return forgetLimits(
+                "EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version = ?"
+                        + " AND l.rate_micros = 0 AND l.burst_micros = 0 AND l.done)"
+                        + " AND NOT EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version > ?)",
+                topic.value(),
+                topic.value(),
+                version,
+                topic.value(),
+                version);
+    }
+
+    /** Takes its turn among the changes, so that no version is inserted between the look and the removal. */
+    private boolean forgetLimits(String condition, Object... values) {
+        return store.call(opened -> {
+            nextChange(opened);
+            boolean removed = execute(opened, "DELETE FROM weir_limit WHERE topic = ? AND " + condition, values) > 0;
+            if (removed) {
+                opened.commit();
+            } else {
+                opened.rollback();
+            }
+            return removed;
+        });
     }
 
     @Override
@@ -309,7 +412,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             List<LimitRow> limits = new ArrayList<>();
             long upTo = after;
             try (PreparedStatement select =
-                    opened.prepareStatement("SELECT " + LIMIT_COLUMNS + " FROM weir_limit " + where)) {
+                    opened.prepareStatement("SELECT " + LIMIT_COLUMNS + ", " + FIRST + " FROM weir_limit " + where)) {
                 bind(select, values);
                 try (ResultSet rows = select.executeQuery()) {
                     while (rows.next()) {
@@ -320,7 +423,8 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                                 rows.getInt(5),
                                 Sharing.valueOf(rows.getString(6)),
                                 holder(rows, 7),
-                                rows.getBoolean(9)));
+                                rows.getBoolean(9),
+                                rows.getBoolean(11)));
                         upTo = Math.max(upTo, rows.getLong(10));
                     }
                 }

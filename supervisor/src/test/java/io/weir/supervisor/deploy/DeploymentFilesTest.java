@@ -8,7 +8,6 @@ import com.typesafe.config.ConfigFactory;
 import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.cli.Weir;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -185,7 +184,7 @@ class DeploymentFilesTest {
 
         assertThat(settings.broker().id().value()).isEqualTo("weir-0");
         assertThat(settings.cluster().discoveryMethod()).isEqualTo("kubernetes-api");
-        assertThat(settings.store().kind()).isEqualTo(StoreKind.POSTGRESQL);
+        assertThat(settings.store().url()).startsWith("jdbc:postgresql:");
         int replicas = (Integer) map(statefulSet(), "spec").get("replicas");
         assertThat(settings.cluster().requiredContactPoints()).isEqualTo(replicas / 2 + 1);
         // Else the first pod, which is not ready alone, would keep the second from being started.
@@ -278,6 +277,10 @@ class DeploymentFilesTest {
         Map<String, List<String>> unit = unit(file);
 
         assertCommand(List.of(only(unit, "Service.ExecStart").split(" ")));
+        for (String hook : unit.getOrDefault("Service.ExecStopPost", List.of())) {
+            // The minus is systemd's: that a hook fails is no failure of the unit.
+            assertCommand(List.of(hook.substring(1).split(" ")));
+        }
         assertThat(only(unit, "Service.Restart")).isEqualTo("on-failure");
         assertThat(only(unit, "Service.KillSignal")).isEqualTo("SIGTERM");
         assertThat(only(unit, "Service.SuccessExitStatus")).isEqualTo("143");
@@ -305,7 +308,7 @@ class DeploymentFilesTest {
         assertThat(settings.broker().dataDir())
                 .isEqualTo(
                         Path.of("/var/lib", only(unit, "Service.StateDirectory").replace("%i", "b1")));
-        assertThat(settings.store().kind()).isEqualTo(StoreKind.POSTGRESQL);
+        assertThat(settings.store().url()).startsWith("jdbc:postgresql:");
         assertThat(settings.cluster().contactPoints())
                 .hasSize(3)
                 .contains(settings.cluster().management());

@@ -78,7 +78,7 @@ class ClusterDirectoryTest {
         ClusterDirectory first = ClusterDirectory.create(temp.resolve("data"));
         assertThat(first.state()).isEmpty();
         ClusterState state = new ClusterState(
-                5000, 2, null, List.of(new LocalProcess("store", 11, 22), new LocalProcess("b1", 33, 44)));
+                5000, 2, null, false, List.of(new LocalProcess("store", 11, 22), new LocalProcess("b1", 33, 44)));
         first.write(state);
         ClusterState grown = state.with(new LocalProcess("b1", 55, 66));
         first.write(grown);
@@ -89,6 +89,22 @@ class ClusterDirectoryTest {
         assertThat(again.state().orElseThrow().process("b1")).contains(new LocalProcess("b1", 55, 66));
         assertThat(again.storePassword()).isEqualTo(first.storePassword());
         assertThat(ClusterDirectory.existing(temp.resolve("data")).state()).contains(grown);
+    }
+
+    @Test
+    void shouldReadAnyStateThatItWrote() {
+        ClusterDirectory directory = ClusterDirectory.create(temp.resolve("data"));
+        for (ClusterState state : List.of(
+                new ClusterState(5000, 1, null, true, List.of()),
+                new ClusterState(
+                        5000,
+                        3,
+                        "jdbc:postgresql://db/weir?user=\"a\\b\"\n\u0007ü",
+                        false,
+                        List.of(new LocalProcess("b1", Long.MAX_VALUE, -1), new LocalProcess("b2", 1, 2))))) {
+            directory.write(state);
+            assertThat(directory.state()).contains(state);
+        }
     }
 
     @Test

@@ -7,7 +7,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.store.RunningStore;
 import java.nio.file.Path;
@@ -30,7 +29,7 @@ class FarewellTest {
         // Tests are quiet otherwise.
         Level before = logger.getLevel();
         logger.setLevel(Level.WARN);
-        try (RunningStore store = RunningStore.start(StoreKind.H2, dir.resolve("store"))) {
+        try (RunningStore store = RunningStore.start()) {
             BrokerUnderTest broker = BrokerUnderTest.start(store.environment("b1", dir.resolve("b1")));
             Await.until("b1 is ready", () -> broker.get("/ready").statusCode() == 200);
             assertThat(broker.post("/mpub?topic=left", "one\ntwo\nthree".getBytes(UTF_8))

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.RunningStore;
 import java.nio.file.Path;
@@ -30,7 +29,7 @@ class FoundingTest {
 
     @BeforeEach
     void start() {
-        store = RunningStore.start(StoreKind.H2, dir);
+        store = RunningStore.start();
         b1 = settings("b1");
         b2 = settings("b2");
         b3 = settings("b3");
@@ -121,7 +120,7 @@ class FoundingTest {
         try {
             assertThat(founding.mayFound(NOW)).isFalse();
         } finally {
-            store = RunningStore.start(StoreKind.H2, dir);
+            store = RunningStore.start();
         }
     }
 

@@ -6,15 +6,22 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
+import io.weir.config.WeirSettings.StoreSettings;
+import io.weir.config.value.BrokerId;
+import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.FreePorts;
+import io.weir.supervisor.cli.Weir;
 import io.weir.supervisor.store.RunningStore;
 import io.weir.supervisor.store.StoreServer;
+import io.weir.supervisor.store.SupplyTables;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -44,7 +51,7 @@ class HttpServerTest {
 
     @BeforeAll
     static void start() throws Exception {
-        store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
+        store = RunningStore.start();
         ready = BrokerUnderTest.start(store.environment("b1", dir.resolve("b1")));
         Await.until("b1 is ready", () -> ready.get("/ready").statusCode() == 200);
     }
@@ -275,6 +282,45 @@ class HttpServerTest {
     }
 
     @Test
+    void shouldMakeFiftyChangesOfALimitThatComeAtOnceAndLetTheLastOneWin() throws Exception {
+        String topic = "/v1/topics/hurried";
+        ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":1000,\"burst\":10}"));
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        for (int i = 1; i <= 50; i++) {
+            answers.add(ready.later(
+                    "PUT",
+                    topic + "/limit",
+                    BodyPublishers.ofString("{\"rate\":" + (i % 2 == 0 ? i : 1000 + i) + "}")));
+        }
+        List<JsonNode> made = new ArrayList<>();
+        for (CompletableFuture<HttpResponse<String>> each : answers) {
+            assertThat(each.join().statusCode()).as(each.join().body()).isEqualTo(200);
+            made.add(JSON.readTree(each.join().body()));
+        }
+        JsonNode now = ready.json(topic);
+        JsonNode winner = made.stream()
+                .filter(answer -> answer.get("version").equals(now.get("version"))
+                        && !answer.get("superseded").asBoolean())
+                .findFirst()
+                .orElseThrow();
+        int number = made.indexOf(winner) + 1;
+        assertThat(now.get("rate").asInt()).isEqualTo(number % 2 == 0 ? number : 1000 + number);
+        Await.until("the last one is true", () -> ready.json(topic).get("done").asBoolean());
+    }
+
+    @Test
+    void shouldCreateATopicThatIsStillBeingDeleted() throws Exception {
+        String topic = "/v1/topics/again";
+        for (int i = 0; i < 5; i++) {
+            CompletableFuture<HttpResponse<String>> created =
+                    ready.later("POST", topic, BodyPublishers.ofString("{\"rate\":1000,\"burst\":10}"));
+            assertThat(created.join().statusCode()).as(created.join().body()).isEqualTo(200);
+            CompletableFuture<HttpResponse<String>> deleted = ready.later("DELETE", topic, BodyPublishers.noBody());
+            assertThat(deleted.join().statusCode()).as(deleted.join().body()).isEqualTo(200);
+        }
+    }
+
+    @Test
     void shouldNotStopWhenAWebPageAsks() throws Exception {
         HttpResponse<String> answer = ready.post("/stop", "Origin", "http://example.com");
 
@@ -284,8 +330,8 @@ class HttpServerTest {
 
     @Test
     void shouldSayWhatIsMissingAndStopOnlyForTheTokenWhenTheStoreIsNotThere() throws Exception {
-        Map<String, String> environment = RunningStore.environment(
-                "b2", dir.resolve("b2"), StoreServer.url(FreePorts.take(1)[0]), StoreServer.USER);
+        Map<String, String> environment =
+                RunningStore.environment("b2", dir.resolve("b2"), StoreServer.url(FreePorts.take(1)[0]));
         environment.put("WEIR_STORE_START_TIMEOUT", "10m");
         environment.put("WEIR_HTTP_ADMIN_TOKEN", TOKEN);
         Path file = Files.writeString(
@@ -338,6 +384,39 @@ class HttpServerTest {
         assertThat(waiting.post("/stop", "Authorization", "Bearer " + TOKEN).statusCode())
                 .isEqualTo(202);
         waiting.awaitEnd();
+    }
+
+    @Test
+    void shouldInheritWhenAStopHookProvesThatABrokerIsOver() throws Exception {
+        Path data = dir.resolve("b7");
+        StoreSettings stored = SettingsLoader.load(Optional.empty(), store.environment("b7", data))
+                .settings()
+                .store();
+        Path conf = Files.writeString(
+                dir.resolve("b7.conf"), """
+                weir { broker { id = b7, data-dir = "%s" }, store { url = "%s", user = "%s", password = "%s" }
+                  cluster.discovery.contact-points = ["127.0.0.1:4153"] }
+                """.formatted(data, stored.url(), stored.user(), stored.password()));
+        Holder over = new Holder(new BrokerId("b7"), 3);
+        try (SupplyTables tables = new SupplyTables(stored, Duration.ofSeconds(5))) {
+            tables.register(over);
+            try (DataDirectory held = DataDirectory.lock(data)) {
+                held.writeHolder(3);
+                assertThat(confirmStopped(conf)).as("it still runs").isEqualTo(3);
+            }
+            assertThat(tables.row(over).orElseThrow().state()).isEqualTo(LeaseRow.State.LIVE);
+
+            assertThat(confirmStopped(conf)).isZero();
+
+            assertThat(tables.row(over).orElseThrow().state()).isEqualTo(LeaseRow.State.STOPPED);
+            Await.until(
+                    "b1 has inherited all of it",
+                    () -> !tables.row(over).orElseThrow().unfinished());
+        }
+    }
+
+    private static int confirmStopped(Path conf) {
+        return Weir.commandLine().execute("broker", "confirm-stopped", "--config", conf.toString());
     }
 
     @Test

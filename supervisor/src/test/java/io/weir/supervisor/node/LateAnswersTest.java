@@ -2,7 +2,6 @@ package io.weir.supervisor.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.store.RunningStore;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -32,7 +31,7 @@ class LateAnswersTest {
 
     @BeforeEach
     void start() throws Exception {
-        store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
+        store = RunningStore.start();
         Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
         environment.put("WEIR_HTTP_REQUEST_TIMEOUT", "3s");
         environment.put("WEIR_TOPICS_DEFAULTS", "* 1000000 100000");
@@ -51,13 +50,24 @@ class LateAnswersTest {
 
     @Test
     void shouldSayThatTheBodyDidNotComeInTime() throws Exception {
-        for (String request : List.of("POST /pub?topic=t", "POST /mpub?topic=t", "POST /v1/topics/t")) {
-            try (RawHttp http = new RawHttp(broker)) {
+        // All at once: each takes its time.
+        Map<String, RawHttp> waiting = new LinkedHashMap<>();
+        try {
+            for (String request : List.of("POST /pub?topic=t", "POST /mpub?topic=t", "POST /v1/topics/t")) {
+                RawHttp http = new RawHttp(broker);
+                waiting.put(request, http);
                 http.write(request + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
                 http.write("half");
-                assertThat(http.line()).as(request).startsWith("HTTP/1.1 408");
-                assertThat(http.head()).as(request).contains("Content-Type: application/json");
-                assertThat(http.body()).as(request).contains("\"TIMEOUT\"");
+            }
+            for (Map.Entry<String, RawHttp> each : waiting.entrySet()) {
+                RawHttp http = each.getValue();
+                assertThat(http.line()).as(each.getKey()).startsWith("HTTP/1.1 408");
+                assertThat(http.head()).as(each.getKey()).contains("Content-Type: application/json");
+                assertThat(http.body()).as(each.getKey()).contains("\"TIMEOUT\"");
+            }
+        } finally {
+            for (RawHttp http : waiting.values()) {
+                http.close();
             }
         }
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.config.Endpoint;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.store.RunningStore;
 import java.io.ByteArrayInputStream;
@@ -39,7 +38,7 @@ class NsqdRoutesTest {
 
     @BeforeAll
     static void start() throws Exception {
-        store = RunningStore.start(StoreKind.H2, dir.resolve("store"));
+        store = RunningStore.start();
         Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
         environment.put("WEIR_HTTP_MAX_PUBLICATIONS", Integer.toString(MOST_WAITING_PUBLICATIONS));
         environment.put("WEIR_TOPICS_DEFAULTS", "t-* 1000000 100000");

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
 import io.weir.supervisor.FreePorts;
 import io.weir.supervisor.store.BrokerRegistry.Founding;
@@ -32,8 +31,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(120)
 class BrokerRegistryTest {
@@ -53,10 +50,9 @@ class BrokerRegistryTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldNeverRepeatAnIncarnationWhenManyAllocateAtOnce(StoreKind kind) throws Exception {
-        RunningStore store = start(kind);
+    @Test
+    void shouldNeverRepeatAnIncarnationWhenManyAllocateAtOnce() throws Exception {
+        RunningStore store = start();
         WeirSettings settings = patient(store, "b1");
         int each = 20;
         List<List<Long>> allocated = race(racer -> {
@@ -75,10 +71,9 @@ class BrokerRegistryTest {
         assertThat(allocated).allSatisfy(mine -> assertThat(mine).isSorted());
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldMakeTheTablesOnceWhenAllBrokersFindAnEmptyStore(StoreKind kind) throws Exception {
-        RunningStore store = start(kind).emptied();
+    @Test
+    void shouldMakeTheTablesOnceWhenAllBrokersFindAnEmptyStore() throws Exception {
+        RunningStore store = start();
         race(racer -> {
             registry(patient(store, "b" + racer)).awaitStore();
             return racer;
@@ -93,10 +88,9 @@ class BrokerRegistryTest {
         assertThat(registry(patient(store, "b1")).brokers()).isEmpty();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldLetExactlyOneFoundWhenManyClaimAfterTheSameFounding(StoreKind kind) throws Exception {
-        RunningStore store = start(kind);
+    @Test
+    void shouldLetExactlyOneFoundWhenManyClaimAfterTheSameFounding() throws Exception {
+        RunningStore store = start();
         List<BrokerRegistry> registries = new ArrayList<>();
         for (int i = 0; i < RACERS; i++) {
             registries.add(registry(patient(store, "b" + i)));
@@ -116,10 +110,9 @@ class BrokerRegistryTest {
         assertThat(registries.get(0).founding("another")).isEmpty();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldKeepALaterLifeRunningWhenAnEarlierOneIsMarkedStopped(StoreKind kind) {
-        RunningStore store = start(kind);
+    @Test
+    void shouldKeepALaterLifeRunningWhenAnEarlierOneIsMarkedStopped() {
+        RunningStore store = start();
         WeirSettings settings = patient(store, "b1");
         BrokerRegistry registry = registry(settings);
         registry.awaitStore();
@@ -142,10 +135,9 @@ class BrokerRegistryTest {
         assertThat(registry.brokers()).singleElement().returns(false, RegisteredBroker::running);
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldRefuseAStoreOfANewerVersion(StoreKind kind) {
-        RunningStore store = start(kind);
+    @Test
+    void shouldRefuseAStoreOfANewerVersion() {
+        RunningStore store = start();
         BrokerRegistry registry = registry(patient(store, "b1"));
         registry.awaitStore();
         store.execute("INSERT INTO weir_schema VALUES (" + (StoreSchema.VERSION + 1) + ")");
@@ -159,7 +151,7 @@ class BrokerRegistryTest {
 
     @Test
     void shouldNotTakeAnotherSchemasTablesForItsOwnWhenADatabaseIsShared() {
-        RunningStore store = start(StoreKind.POSTGRESQL);
+        RunningStore store = start();
         store.execute("CREATE SCHEMA other");
         store.execute("CREATE TABLE other.weir_schema (version INTEGER PRIMARY KEY)");
 
@@ -169,14 +161,13 @@ class BrokerRegistryTest {
         assertThat(registry.brokers()).isEmpty();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldSayWhereAndWhatToCheckWhenNobodyListens(StoreKind kind) {
-        BrokerRegistry registry = registry(hasty(kind, FreePorts.take(1)[0]));
+    @Test
+    void shouldSayWhereAndWhatToCheckWhenNobodyListens() {
+        BrokerRegistry registry = registry(hasty(FreePorts.take(1)[0]));
 
         assertTimeoutPreemptively(NEVER, () -> assertThatThrownBy(registry::awaitStore)
                 .isInstanceOf(StoreException.class)
-                .hasMessageContaining("the store at jdbc:" + (kind == StoreKind.H2 ? "h2" : "postgresql"))
+                .hasMessageContaining("the store at jdbc:postgresql:")
                 .hasMessageContaining("did not answer within 1 s")
                 .hasMessageContaining("weir.store.url, user and password")
                 .hasMessageNotContaining(RunningStore.password())
@@ -185,7 +176,7 @@ class BrokerRegistryTest {
 
     @Test
     void shouldSayAtOnceThatThePasswordIsWrong() {
-        RunningStore store = start(StoreKind.H2);
+        RunningStore store = start();
         Map<String, String> environment = store.environment("b1", dir);
         environment.put("WEIR_STORE_PASSWORD", "wrong");
 
@@ -195,11 +186,10 @@ class BrokerRegistryTest {
                 .hasMessageContaining("weir.store.user and password");
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldCostTheTimeOutAndNoMoreWhenTheStoreHangs(StoreKind kind) throws IOException {
+    @Test
+    void shouldCostTheTimeOutAndNoMoreWhenTheStoreHangs() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            BrokerRegistry registry = registry(hasty(kind, silent.getLocalPort()));
+            BrokerRegistry registry = registry(hasty(silent.getLocalPort()));
 
             assertTimeoutPreemptively(NEVER, () -> {
                 assertThatThrownBy(registry::awaitStore)
@@ -219,7 +209,7 @@ class BrokerRegistryTest {
         BrokerRegistry registry;
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             port = silent.getLocalPort();
-            registry = registry(hasty(StoreKind.H2, port));
+            registry = registry(hasty(port));
             assertThatThrownBy(registry::brokers).hasMessageContaining("did not answer within 1000 ms");
         }
         opened.add(StoreServer.start(dir, port, RunningStore.password()));
@@ -231,15 +221,15 @@ class BrokerRegistryTest {
 
     @Test
     void shouldStopWaitingForTheStoreWhenTheBrokerIsToldToStop() {
-        BrokerRegistry registry = registry(
-                patient(RunningStore.environment("b1", dir, StoreServer.url(FreePorts.take(1)[0]), StoreServer.USER)));
+        BrokerRegistry registry =
+                registry(patient(RunningStore.environment("b1", dir, StoreServer.url(FreePorts.take(1)[0]))));
 
         assertTimeoutPreemptively(
                 NEVER, () -> assertThat(registry.awaitStore(() -> true)).isFalse());
     }
 
-    private RunningStore start(StoreKind kind) {
-        RunningStore store = RunningStore.start(kind, dir);
+    private RunningStore start() {
+        RunningStore store = RunningStore.start();
         opened.add(store);
         return store;
     }
@@ -263,9 +253,9 @@ class BrokerRegistryTest {
         return SettingsLoader.load(Optional.empty(), environment).settings();
     }
 
-    private WeirSettings hasty(StoreKind kind, int port) {
-        String url = kind == StoreKind.H2 ? StoreServer.url(port) : "jdbc:postgresql://127.0.0.1:" + port + "/weir";
-        Map<String, String> environment = RunningStore.environment("b1", dir, url, "weir");
+    private WeirSettings hasty(int port) {
+        String url = StoreServer.url(port);
+        Map<String, String> environment = RunningStore.environment("b1", dir, url);
         environment.put("WEIR_STORE_START_TIMEOUT", "1s");
         environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "1s");
         return SettingsLoader.load(Optional.empty(), environment).settings();

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decision;
@@ -23,10 +22,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(120)
 class DecisionTableTest {
@@ -45,10 +43,9 @@ class DecisionTableTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldReplaceWhatHasTheExpectedRevisionOnly(StoreKind kind) {
-        DecisionTable table = tables(kind, 1).get(0);
+    @Test
+    void shouldReplaceWhatHasTheExpectedRevisionOnly() {
+        DecisionTable table = tables(1).get(0);
         assertThat(table.get(ORDERS)).isEmpty();
         assertThat(table.replace(3, decision(4, "a"))).isFalse();
         assertThat(table.replace(0, decision(1, "a"))).isTrue();
@@ -62,10 +59,9 @@ class DecisionTableTest {
                 .hasMessageContaining("does not come after");
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldTellWhatChanged(StoreKind kind) {
-        DecisionTable table = tables(kind, 1).get(0);
+    @Test
+    void shouldTellWhatChanged() {
+        DecisionTable table = tables(1).get(0);
         table.replace(0, decision(1, "a"));
         long first = table.after(0).upTo();
         assertThat(table.after(0).decisions()).hasSize(1);
@@ -77,11 +73,10 @@ class DecisionTableTest {
         assertThat(table.after(first).upTo()).isGreaterThan(first);
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldLetOneOfManyDecideEachRevision(StoreKind kind) throws Exception {
+    @Test
+    void shouldLetOneOfManyDecideEachRevision() throws Exception {
         int racers = 4;
-        List<DecisionTable> tables = tables(kind, racers);
+        List<DecisionTable> tables = tables(racers);
         ExecutorService threads = Executors.newFixedThreadPool(racers);
         opened.add(threads::shutdownNow);
         for (int revision = 1; revision <= 15; revision++) {
@@ -104,10 +99,9 @@ class DecisionTableTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldKeepCapacitiesAndObjectives(StoreKind kind) {
-        DecisionTable table = tables(kind, 1).get(0);
+    @Test
+    void shouldKeepCapacitiesAndObjectives() {
+        DecisionTable table = tables(1).get(0);
         Capacity first = new Capacity(new BrokerId("b1"), 1_000, 1_000_000, 5, 2_000, 9_000, 100, 50_000);
         Capacity second = new Capacity(new BrokerId("b1"), 1_500.5, 2_000_000, 6, 2_000, 9_000, 100, 50_000);
         table.calibrated(first);
@@ -124,10 +118,9 @@ class DecisionTableTest {
         assertThat(table.objectives()).isEmpty();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldKeepATopicsOwnPolicyUntilItIsTakenAway(StoreKind kind) {
-        DecisionTable table = tables(kind, 1).get(0);
+    @Test
+    void shouldKeepATopicsOwnPolicyUntilItIsTakenAway() {
+        DecisionTable table = tables(1).get(0);
         table.policy(ORDERS, Optional.of(Policy.LB));
         table.policy(ORDERS, Optional.of(Policy.MAX_MIN));
         assertThat(table.policies()).containsEntry(ORDERS, Policy.MAX_MIN).hasSize(1);
@@ -135,8 +128,8 @@ class DecisionTableTest {
         assertThat(table.policies()).isEmpty();
     }
 
-    private List<DecisionTable> tables(StoreKind kind, int count) {
-        RunningStore store = RunningStore.start(kind, dir.resolve("store"));
+    private List<DecisionTable> tables(int count) {
+        RunningStore store = RunningStore.start();
         opened.add(store);
         SettingsLoader settings = store.settings("b1", dir.resolve("b1"));
         BrokerRegistry registry = new BrokerRegistry(settings.settings().store());

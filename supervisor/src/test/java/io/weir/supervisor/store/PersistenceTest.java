@@ -16,7 +16,6 @@ import akka.serialization.SerializationExtension;
 import akka.serialization.jackson.JacksonCborSerializer;
 import io.weir.config.CrossesNodes;
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
@@ -27,11 +26,7 @@ import io.weir.limiter.supply.algorithm.SupplyEvent;
 import io.weir.limiter.supply.algorithm.Transfer;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.FreePorts;
-import io.weir.supervisor.cli.Weir;
-import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -47,8 +42,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Events through a broker's real configuration: what was acknowledged is there for the next actor system. */
 @Timeout(120)
@@ -166,9 +159,8 @@ class PersistenceTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldRecoverALedgerFromItsSnapshotAndTheEventsAfterIt(StoreKind kind) throws Exception {
+    @Test
+    void shouldRecoverALedgerFromItsSnapshotAndTheEventsAfterIt() throws Exception {
         Holder holder = new Holder(new BrokerId("b1"), 7);
         TopicName topic = new TopicName("orders");
         Holding minted = Holding.of(new Share(1_000_000_000, 100_000_000), 500).full();
@@ -180,7 +172,7 @@ class PersistenceTest {
                 new SupplyEvent.Recovered(2));
         Ledger expected = new Ledger(holder);
         events.forEach(expected::apply);
-        try (RunningStore store = RunningStore.start(kind, dir)) {
+        try (RunningStore store = RunningStore.start()) {
             try (BrokerRegistry registry =
                     new BrokerRegistry(store.settings("b1", dir).settings().store())) {
                 registry.awaitStore();
@@ -249,10 +241,9 @@ class PersistenceTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldRecoverInAnotherActorSystemWhatOneHasWritten(StoreKind kind) throws IOException {
-        try (RunningStore store = RunningStore.start(kind, dir)) {
+    @Test
+    void shouldRecoverInAnotherActorSystemWhatOneHasWritten() throws IOException {
+        try (RunningStore store = RunningStore.start()) {
             try (BrokerRegistry registry =
                     new BrokerRegistry(store.settings("b1", dir).settings().store())) {
                 registry.awaitStore();
@@ -274,7 +265,7 @@ class PersistenceTest {
     @Test
     void shouldKeepEveryAcknowledgedEventWhenTheStoresProcessIsKilled() throws Exception {
         int port = FreePorts.take(1)[0];
-        Process store = startStore(port);
+        StoreServer store = startStore(port);
         List<String> acknowledged = new ArrayList<>();
         try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             for (int i = 0; i < 40; i++) {
@@ -283,20 +274,20 @@ class PersistenceTest {
                 acknowledged.add(text);
             }
             // At once: whatever the store still wanted to write later is lost with it.
-            store.destroyForcibly().waitFor();
+            store.process().destroyForcibly().waitFor();
         }
-        Process again = startStore(port);
+        StoreServer again = startStore(port);
         try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             assertThat(read(life).stream().map(Notes.Noted::text)).containsExactlyElementsOf(acknowledged);
         } finally {
-            again.destroyForcibly().waitFor();
+            again.close();
         }
     }
 
     @Test
     void shouldKeepEveryAcknowledgedEventWhenTheStoreIsKilledWhileItWrites() throws Exception {
         int port = FreePorts.take(1)[0];
-        Process store = startStore(port);
+        StoreServer store = startStore(port);
         AtomicInteger acknowledged = new AtomicInteger();
         try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             Thread writer = new Thread(() -> {
@@ -310,16 +301,16 @@ class PersistenceTest {
             });
             writer.start();
             Await.until("some notes are acknowledged", () -> acknowledged.get() >= 20);
-            store.destroyForcibly().waitFor();
+            store.process().destroyForcibly().waitFor();
             life.close();
             writer.join();
         }
-        Process again = startStore(port);
+        StoreServer again = startStore(port);
         try (Life<Notes.Command> life = Life.begin(settings(port), Notes.create(false))) {
             // One more may have been written whose acknowledgement never came.
             assertThat(read(life)).hasSizeBetween(acknowledged.get(), acknowledged.get() + 1);
         } finally {
-            again.destroyForcibly().waitFor();
+            again.close();
         }
     }
 
@@ -332,35 +323,15 @@ class PersistenceTest {
     }
 
     private SettingsLoader settings(int port) {
-        return SettingsLoader.load(
-                Optional.empty(), RunningStore.environment("b1", dir, StoreServer.url(port), StoreServer.USER));
+        return SettingsLoader.load(Optional.empty(), RunningStore.environment("b1", dir, StoreServer.url(port)));
     }
 
-    private Process startStore(int port) throws Exception {
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:+UseSerialGC",
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Weir.class.getName(),
-                        "store",
-                        "--dir",
-                        dir.resolve("store").toString(),
-                        "--port",
-                        Integer.toString(port))
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(new File(dir.toFile(), "store.log")));
-        builder.environment().put("WEIR_STORE_PASSWORD", RunningStore.password());
-        Process store = builder.start();
-        Await.until("the store listens", () -> {
-            assertThat(store.isAlive()).as("the store's process").isTrue();
-            try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-                return true;
-            } catch (IOException e) {
-                return false;
-            }
-        });
-        return store;
+    private StoreServer startStore(int port) {
+        StoreServer server = StoreServer.start(dir.resolve("store"), port, RunningStore.password());
+        try (BrokerRegistry tables =
+                new BrokerRegistry(settings(port).settings().store())) {
+            tables.awaitStore();
+        }
+        return server;
     }
 }

@@ -1,11 +1,10 @@
 package io.weir.supervisor.store;
 
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.supervisor.FreePorts;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -16,67 +15,64 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A store of its own for one test: the embedded server in this JVM, or a database in a real PostgreSQL. */
+/** A store of its own for one test: an empty database in the embedded PostgreSQL, of which every test JVM has one. */
 public final class RunningStore implements AutoCloseable {
     private static final String PASSWORD = "a-test's-password";
     private static final AtomicInteger DATABASES = new AtomicInteger();
 
     /** One server for the whole test JVM; it ends with it. */
-    private static final class Postgres {
-        private static final EmbeddedPostgres SERVER = start();
+    private static final class Server {
+        private static final int PORT = FreePorts.take(1)[0];
 
-        private static EmbeddedPostgres start() {
+        static {
             try {
-                return EmbeddedPostgres.builder().start();
+                Path directory = Files.createTempDirectory("weir-test-store");
+                StoreServer server = StoreServer.start(directory, PORT, PASSWORD);
+                Runtime.getRuntime().addShutdownHook(new Thread(() -> end(server, directory)));
+                // Nothing that a test writes must outlive a power cut, and disks of build machines are slow.
+                execute(StoreServer.url(PORT), "ALTER SYSTEM SET fsync = off");
+                execute(StoreServer.url(PORT), "SELECT pg_reload_conf()");
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private static void end(StoreServer server, Path directory) {
+            server.close();
+            try {
+                PostgresPrograms.delete(directory);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
     }
 
-    private final StoreKind kind;
-    private final String url;
-    private final String user;
-    private final Optional<StoreServer> server;
+    private final String name;
 
-    private RunningStore(StoreKind kind, String url, String user, Optional<StoreServer> server) {
-        this.kind = kind;
-        this.url = url;
-        this.user = user;
-        this.server = server;
+    private RunningStore(String name) {
+        this.name = name;
     }
 
-    /** @param directory where the embedded store keeps its database */
-    public static RunningStore start(StoreKind kind, Path directory) {
-        if (kind == StoreKind.H2) {
-            int port = FreePorts.take(1)[0];
-            return new RunningStore(
-                    kind,
-                    StoreServer.url(port),
-                    StoreServer.USER,
-                    Optional.of(StoreServer.start(directory, port, PASSWORD)));
-        }
-        String name = "weir" + DATABASES.incrementAndGet();
-        RunningStore postgres = new RunningStore(
-                kind, Postgres.SERVER.getJdbcUrl("postgres", "postgres"), "postgres", Optional.empty());
-        postgres.execute("CREATE DATABASE " + name);
-        return new RunningStore(kind, Postgres.SERVER.getJdbcUrl("postgres", name), "postgres", Optional.empty());
+    public static RunningStore start() {
+        RunningStore store = new RunningStore("weir" + DATABASES.incrementAndGet());
+        execute(StoreServer.url(Server.PORT), "CREATE DATABASE " + store.name);
+        return store;
     }
 
-    /** Whatever the store made at its start is gone afterwards. */
-    public RunningStore emptied() {
-        if (kind == StoreKind.H2) {
-            execute("DROP ALL OBJECTS");
-        }
-        return this;
+    private String url() {
+        return StoreServer.url(Server.PORT).replaceFirst("[^/]*$", name);
     }
 
     public Connection connect() throws SQLException {
-        return DriverManager.getConnection(url, user, PASSWORD);
+        return DriverManager.getConnection(url(), StoreServer.USER, PASSWORD);
     }
 
     public void execute(String sql) {
-        try (Connection connection = connect();
+        execute(url(), sql);
+    }
+
+    private static void execute(String url, String sql) {
+        try (Connection connection = DriverManager.getConnection(url, StoreServer.USER, PASSWORD);
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         } catch (SQLException e) {
@@ -86,10 +82,10 @@ public final class RunningStore implements AutoCloseable {
 
     /** A broker's environment with this store, and ports of its own; its cluster is itself. */
     public Map<String, String> environment(String brokerId, Path dataDirectory) {
-        return environment(brokerId, dataDirectory, url, user);
+        return environment(brokerId, dataDirectory, url());
     }
 
-    public static Map<String, String> environment(String brokerId, Path dataDirectory, String url, String user) {
+    public static Map<String, String> environment(String brokerId, Path dataDirectory, String url) {
         int[] ports = FreePorts.take(4);
         return new HashMap<>(Map.of(
                 "WEIR_BROKER_ID",
@@ -98,8 +94,6 @@ public final class RunningStore implements AutoCloseable {
                 dataDirectory.toString(),
                 "WEIR_STORE_URL",
                 url,
-                "WEIR_STORE_USER",
-                user,
                 "WEIR_STORE_PASSWORD",
                 PASSWORD,
                 "WEIR_HTTP_PORT",
@@ -122,8 +116,9 @@ public final class RunningStore implements AutoCloseable {
         return PASSWORD;
     }
 
+    /** Whoever still has a connection loses it. */
     @Override
     public void close() {
-        server.ifPresent(StoreServer::close);
+        execute(StoreServer.url(Server.PORT), "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
     }
 }

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.SupplyLedger;
 import io.weir.limiter.supply.SupplyStore.LimitChanges;
 import io.weir.limiter.supply.algorithm.Account;
 import io.weir.limiter.supply.algorithm.Holder;
@@ -21,6 +21,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -37,12 +40,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(120)
 class SupplyTablesTest {
@@ -81,14 +84,22 @@ class SupplyTablesTest {
             return after.isPresent();
         }
 
+        boolean forget(Holder holder) {
+            LeaseRow row = leases.get(holder);
+            boolean closed = row != null
+                    && row.state() == LeaseRow.State.STOPPED
+                    && row.leased().done()
+                    && row.kept().done();
+            boolean heir = leases.values().stream()
+                    .flatMap(other -> Stream.of(other.leased(), other.kept()))
+                    .anyMatch(legacy -> !legacy.done() && legacy.heir().equals(Optional.of(holder)));
+            return closed && !heir && leases.remove(holder) != null;
+        }
+
         boolean limit(TopicName topic, long version, Function<LimitRow, Optional<LimitRow>> change) {
-            List<LimitRow> versions = versions(topic);
-            if (version > versions.size()) {
-                return false;
-            }
-            Optional<LimitRow> after = change.apply(versions.get((int) version - 1));
+            Optional<LimitRow> after = version(topic, version).flatMap(change);
             after.ifPresent(row -> {
-                versions.set((int) version - 1, row);
+                versions(topic).replaceAll(old -> old.version() == version ? row : old);
                 changed(topic, version);
             });
             return after.isPresent();
@@ -96,17 +107,20 @@ class SupplyTablesTest {
 
         boolean insert(LimitRow row) {
             List<LimitRow> versions = versions(row.topic());
-            if (row.version() <= versions.size()) {
-                LimitRow there = versions.get((int) row.version() - 1);
-                return there.limit().equals(row.limit())
-                        && there.floorPermille() == row.floorPermille()
-                        && there.sharing() == row.sharing();
+            Optional<LimitRow> same = version(row.topic(), row.version());
+            if (same.isPresent()) {
+                return same.get().limit().equals(row.limit())
+                        && same.get().floorPermille() == row.floorPermille()
+                        && same.get().sharing() == row.sharing();
             }
-            boolean follows = row.version() == versions.size() + 1
-                    && (versions.isEmpty()
-                            || versions.get(versions.size() - 1)
+            if (versions.isEmpty() && row.limit().isNone()) {
+                return true;
+            }
+            boolean follows = versions.isEmpty()
+                    || last(row.topic()).version() == row.version() - 1
+                            && last(row.topic())
                                     .next(row.limit(), row.floorPermille(), row.sharing())
-                                    .isPresent());
+                                    .isPresent();
             if (follows) {
                 versions.add(row);
                 changed(row.topic(), row.version());
@@ -114,18 +128,69 @@ class SupplyTablesTest {
             return follows;
         }
 
+        boolean forgetVersions(TopicName topic, long below) {
+            boolean may = version(topic, below).filter(LimitRow::done).isPresent()
+                    && last(topic).version() > below;
+            return may && remove(topic, row -> row.version() < below);
+        }
+
+        boolean forgetName(TopicName topic, long version) {
+            boolean may = version(topic, version)
+                    .filter(row -> row.done() && row.limit().isNone() && row.equals(last(topic)))
+                    .isPresent();
+            return may && remove(topic, row -> true);
+        }
+
+        private boolean remove(TopicName topic, Predicate<LimitRow> which) {
+            versions(topic).stream().filter(which).forEach(row -> changes.remove(new Version(topic, row.version())));
+            boolean removed = versions(topic).removeIf(which);
+            // It takes a number, too.
+            changed += removed ? 1 : 0;
+            return removed;
+        }
+
+        private LimitRow last(TopicName topic) {
+            return versions(topic).get(versions(topic).size() - 1);
+        }
+
+        Optional<LimitRow> version(TopicName topic, long version) {
+            return versions(topic).stream()
+                    .filter(row -> row.version() == version)
+                    .findFirst();
+        }
+
         List<LimitRow> versions(TopicName topic) {
             return limits.computeIfAbsent(topic, t -> new ArrayList<>());
         }
 
+        /** With what the store finds out by itself: whether one has none before it. */
+        LimitRow stored(LimitRow row) {
+            return new LimitRow(
+                    row.topic(),
+                    row.version(),
+                    row.limit(),
+                    row.floorPermille(),
+                    row.sharing(),
+                    row.minter(),
+                    row.done(),
+                    version(row.topic(), row.version() - 1).isEmpty());
+        }
+
+        List<LimitRow> stored(TopicName topic) {
+            return versions(topic).stream().map(this::stored).toList();
+        }
+
         LimitChanges after(long number) {
             List<LimitRow> rows = new ArrayList<>();
-            changes.forEach((key, at) -> {
-                if (at > number) {
-                    rows.add(limits.get(key.topic).get((int) key.number - 1));
+            long upTo = number;
+            for (Map.Entry<Version, Long> change : changes.entrySet()) {
+                if (change.getValue() > number) {
+                    upTo = change.getValue();
+                    Version key = change.getKey();
+                    rows.add(stored(version(key.topic, key.number).orElseThrow()));
                 }
-            });
-            return new LimitChanges(Math.max(number, changed), rows);
+            }
+            return new LimitChanges(upTo, rows);
         }
 
         private void changed(TopicName topic, long version) {
@@ -134,17 +199,17 @@ class SupplyTablesTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldDecideAboutLeasesAsTheRowsDoWhenCalledAtRandom(StoreKind kind) {
-        SupplyTables tables = tables(start(kind), PATIENT);
+    @Test
+    void shouldDecideAboutLeasesAsTheRowsDoWhenCalledAtRandom() {
+        SupplyTables tables = tables(start(), PATIENT);
+        int forgotten = 0;
         for (long seed = 1; seed <= 4; seed++) {
             Random random = new Random(seed);
             Oracle oracle = new Oracle();
             List<Holder> holders =
                     List.of(holder("s" + seed + "-a", 1), holder("s" + seed + "-a", 2), holder("s" + seed + "-b", 1));
             int held = 0;
-            for (int step = 0; step < 250; step++) {
+            for (int step = 0; step < 400; step++) {
                 Holder one = holders.get(random.nextInt(holders.size()));
                 Account account = Account.values()[random.nextInt(2)];
                 Holder heir = holders.get(random.nextInt(holders.size()));
@@ -159,7 +224,7 @@ class SupplyTablesTest {
                         - random.nextInt(2);
                 boolean should;
                 boolean did;
-                int dice = random.nextInt(40);
+                int dice = random.nextInt(42);
                 if (dice < 6) {
                     oracle.leases.putIfAbsent(one, LeaseRow.registered(one));
                     should = true;
@@ -176,9 +241,13 @@ class SupplyTablesTest {
                 } else if (dice < 38) {
                     should = oracle.lease(one, row -> row.claim(account, expected, heir));
                     did = tables.claim(one, account, expected, heir);
-                } else {
+                } else if (dice < 40) {
                     should = did = oracle.lease(one, row -> Optional.of(row.done(account)));
                     tables.inherited(one, account);
+                } else {
+                    should = oracle.forget(one);
+                    did = tables.forget(one);
+                    forgotten += did ? 1 : 0;
                 }
                 held += should ? 1 : 0;
                 String where = "seed " + seed + ", step " + step + ", " + dice + " on " + one;
@@ -189,32 +258,42 @@ class SupplyTablesTest {
                                 || !row.leased().done()
                                 || !row.kept().done())
                         .toList();
+                assertThat(tables.closed(1_000).stream().filter(holders::contains))
+                        .as(where)
+                        .containsExactlyInAnyOrderElementsOf(oracle.leases.values().stream()
+                                .filter(row -> !unfinished.contains(row))
+                                .map(LeaseRow::holder)
+                                .toList());
                 assertThat(tables.rows().stream().filter(row -> holders.contains(row.holder())))
                         .as(where)
                         .containsExactlyInAnyOrderElementsOf(unfinished);
             }
-            assertThat(held).as("conditions that held of seed " + seed).isBetween(25, 225);
+            assertThat(held).as("conditions that held of seed " + seed).isBetween(40, 360);
         }
+        assertThat(forgotten).as("holders that were forgotten").isPositive();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldDecideAboutLimitsAsTheRowsDoWhenCalledAtRandom(StoreKind kind) {
-        SupplyTables tables = tables(start(kind), PATIENT);
+    @Test
+    void shouldDecideAboutLimitsAsTheRowsDoWhenCalledAtRandom() {
+        SupplyTables tables = tables(start(), PATIENT);
         Random random = new Random(7);
         Oracle oracle = new Oracle();
         List<TopicName> topics =
                 List.of(new TopicName("orders"), new TopicName("Orders"), new TopicName("x#ephemeral"));
         List<Holder> holders = List.of(holder("a", 1), holder("a", 2), holder("b", 1));
+        Map<TopicName, Long> forgotten = new HashMap<>();
         int held = 0;
-        for (int step = 0; step < 600; step++) {
+        for (int step = 0; step < 1_000; step++) {
             TopicName topic = topics.get(random.nextInt(topics.size()));
             List<LimitRow> versions = oracle.versions(topic);
-            long version = Math.max(1, versions.size() + random.nextInt(3) - 1);
+            long last = versions.isEmpty()
+                    ? forgotten.getOrDefault(topic, 0L)
+                    : versions.get(versions.size() - 1).version();
+            long version = Math.max(1, last + random.nextInt(3) - 1);
             Holder minter = holders.get(random.nextInt(holders.size()));
             boolean should;
             boolean did;
-            int dice = random.nextInt(10);
+            int dice = random.nextInt(14);
             if (dice < 4) {
                 LimitRow row = new LimitRow(
                         topic,
@@ -227,14 +306,19 @@ class SupplyTablesTest {
                 should = oracle.insert(row);
                 did = tables.insert(row);
             } else if (dice < 9) {
-                Optional<Holder> expected = expected(
-                        random,
-                        version > versions.size()
-                                ? Optional.empty()
-                                : versions.get((int) version - 1).minter(),
-                        holders);
+                Optional<Holder> expected =
+                        expected(random, oracle.version(topic, version).flatMap(LimitRow::minter), holders);
                 should = oracle.limit(topic, version, row -> row.claim(expected, minter));
                 did = tables.claimMint(topic, version, expected, minter);
+            } else if (dice == 10) {
+                should = oracle.forgetVersions(topic, version);
+                did = tables.forgetVersions(topic, version);
+            } else if (dice == 11) {
+                should = oracle.forgetName(topic, version);
+                did = tables.forgetName(topic, version);
+                if (did) {
+                    forgotten.put(topic, version);
+                }
             } else {
                 // Said again, it is no change.
                 should = did = oracle.limit(
@@ -244,17 +328,89 @@ class SupplyTablesTest {
             held += should ? 1 : 0;
             String where = "step " + step + ", " + dice + " on " + topic + " " + version;
             assertThat(did).as(where).isEqualTo(should);
-            assertThat(tables.limits(topic)).as(where).isEqualTo(oracle.versions(topic));
+            assertThat(tables.limits(topic)).as(where).isEqualTo(oracle.stored(topic));
             long after = random.nextInt((int) oracle.changed + 2);
             assertThat(tables.limitsAfter(after)).as(where).isEqualTo(oracle.after(after));
         }
-        assertThat(held).as("conditions that held").isBetween(60, 540);
+        assertThat(held).as("conditions that held").isBetween(100, 900);
+        assertThat(forgotten).as("names that were forgotten").isNotEmpty();
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldLetExactlyOneWinWhenManyDecideAtOnce(StoreKind kind) throws Exception {
-        RunningStore store = start(kind);
+    @Test
+    void shouldRemoveAClosedHoldersJournalAndSnapshotsAndNobodyElses() throws Exception {
+        RunningStore store = start();
+        SupplyTables tables = tables(store, PATIENT);
+        List<Holder> holders = List.of(holder("a", 1), holder("a", 11), holder("b", 1));
+        for (Holder holder : holders) {
+            String journal = SupplyLedger.journalOf(holder).id();
+            tables.register(holder);
+            for (int sequence = 1; sequence <= 3; sequence++) {
+                store.execute("INSERT INTO event_journal (persistence_id, sequence_number, deleted, writer,"
+                        + " write_timestamp, adapter_manifest, event_ser_id, event_ser_manifest, event_payload)"
+                        + " VALUES ('" + journal + "', " + sequence + ", FALSE, 'w', 0, '', 1, '', '')");
+                store.execute("INSERT INTO event_tag SELECT MAX(ordering), 'tag' FROM event_journal");
+            }
+            store.execute("INSERT INTO snapshot (persistence_id, sequence_number, created, snapshot_ser_id,"
+                    + " snapshot_ser_manifest, snapshot_payload) VALUES ('" + journal + "', 2, 0, 1, '', '')");
+        }
+        Holder victim = holders.get(0);
+        assertThat(tables.forget(victim)).as("it lives").isFalse();
+        tables.stop(victim);
+        tables.inherited(victim, Account.LEASED);
+        assertThat(tables.forget(victim))
+                .as("its kept account waits for an heir")
+                .isFalse();
+        tables.inherited(victim, Account.KEPT);
+        TopicName topic = new TopicName("orders");
+        tables.insert(limit(topic, 1, 5));
+        tables.claimMint(topic, 1, Optional.empty(), victim);
+        assertThat(tables.forget(victim)).as("it may have minted").isFalse();
+        assertThat(rowsOf(store, victim)).isEqualTo(4);
+        tables.finished(topic, 1);
+        assertThat(tables.forget(victim)).isTrue();
+        assertThat(rowsOf(store, victim)).isZero();
+        assertThat(rowsOf(store, holders.get(1))).isEqualTo(4);
+        assertThat(rowsOf(store, holders.get(2))).isEqualTo(4);
+        assertThat(count(store, "SELECT COUNT(*) FROM event_tag")).isEqualTo(6);
+        assertThat(tables.row(victim)).isEmpty();
+        assertThat(tables.forget(victim)).as("once").isFalse();
+        assertThat(nextIncarnation(store, "a")).isEqualTo(1);
+        assertThat(nextIncarnation(store, "a")).isEqualTo(2);
+        Holder second = holder("a", 2);
+        tables.register(second);
+        tables.stop(second);
+        tables.inherited(second, Account.LEASED);
+        tables.inherited(second, Account.KEPT);
+        assertThat(tables.forget(second)).isTrue();
+        assertThat(nextIncarnation(store, "a"))
+                .as("the registry's numbers do not go with the leases' rows")
+                .isEqualTo(3);
+    }
+
+    private static long count(RunningStore store, String sql) throws SQLException {
+        try (Connection connection = store.connect();
+                ResultSet rows = connection.createStatement().executeQuery(sql)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    private static long rowsOf(RunningStore store, Holder holder) throws Exception {
+        String journal = SupplyLedger.journalOf(holder).id();
+        return count(store, "SELECT COUNT(*) FROM event_journal WHERE persistence_id = '" + journal + "'")
+                + count(store, "SELECT COUNT(*) FROM snapshot WHERE persistence_id = '" + journal + "'");
+    }
+
+    private long nextIncarnation(RunningStore store, String broker) {
+        SettingsLoader loaded = store.settings(broker, dir);
+        try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
+            return registry.nextIncarnation(loaded.settings(), "link");
+        }
+    }
+
+    @Test
+    void shouldLetExactlyOneWinWhenManyDecideAtOnce() throws Exception {
+        RunningStore store = start();
         List<SupplyTables> racers = new ArrayList<>();
         for (int i = 0; i < RACERS; i++) {
             racers.add(tables(store, PATIENT));
@@ -285,10 +441,9 @@ class SupplyTablesTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldMissNoChangeOfALimitWhenManyChangeWhileOneReads(StoreKind kind) throws Exception {
-        RunningStore store = start(kind);
+    @Test
+    void shouldMissNoChangeOfALimitWhenManyChangeWhileOneReads() throws Exception {
+        RunningStore store = start();
         int versions = 12;
         AtomicInteger writing = new AtomicInteger(RACERS - 1);
         Map<Version, LimitRow> read = new HashMap<>();
@@ -326,18 +481,17 @@ class SupplyTablesTest {
 
     @Test
     void shouldRefuseToInsertAVersionThatSaysItIsDone() {
-        SupplyTables tables = tables(start(StoreKind.H2), PATIENT);
+        SupplyTables tables = tables(start(), PATIENT);
         LimitRow row = limit(new TopicName("orders"), 1, 5);
 
         assertThatThrownBy(() -> tables.insert(row.finished())).isInstanceOf(IllegalArgumentException.class);
         assertThat(tables.limitsAfter(0)).isEqualTo(new LimitChanges(0, List.of()));
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldThrowAfterTheTimeOutWhenTheStoreHangs(StoreKind kind) throws IOException {
+    @Test
+    void shouldThrowAfterTheTimeOutWhenTheStoreHangs() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            SupplyTables tables = tables(silentStore(kind, silent.getLocalPort()), HASTY);
+            SupplyTables tables = tables(silentStore(silent.getLocalPort()), HASTY);
 
             assertTimeoutPreemptively(NEVER, () -> {
                 for (int i = 0; i < 3; i++) {
@@ -348,10 +502,9 @@ class SupplyTablesTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldGoOnWithANewConnectionWhenARowIsLockedForLongerThanTheTimeOut(StoreKind kind) throws Exception {
-        RunningStore store = start(kind);
+    @Test
+    void shouldGoOnWithANewConnectionWhenARowIsLockedForLongerThanTheTimeOut() throws Exception {
+        RunningStore store = start();
         SupplyTables patient = tables(store, PATIENT);
         SupplyTables hasty = tables(store, HASTY);
         Holder one = holder("a", 1);
@@ -394,8 +547,8 @@ class SupplyTablesTest {
                 topic, version, new Share(rateMicros, 1_000_000), 0, Sharing.DEFAULT, Optional.empty(), false);
     }
 
-    private RunningStore start(StoreKind kind) {
-        RunningStore store = RunningStore.start(kind, dir);
+    private RunningStore start() {
+        RunningStore store = RunningStore.start();
         opened.add(store);
         BrokerRegistry registry =
                 new BrokerRegistry(store.settings("b1", dir).settings().store());
@@ -416,9 +569,9 @@ class SupplyTablesTest {
         return tables;
     }
 
-    private StoreSettings silentStore(StoreKind kind, int port) {
-        String url = kind == StoreKind.H2 ? StoreServer.url(port) : "jdbc:postgresql://127.0.0.1:" + port + "/weir";
-        return SettingsLoader.load(Optional.empty(), RunningStore.environment("b1", dir, url, "weir"))
+    private StoreSettings silentStore(int port) {
+        String url = StoreServer.url(port);
+        return SettingsLoader.load(Optional.empty(), RunningStore.environment("b1", dir, url))
                 .settings()
                 .store();
     }

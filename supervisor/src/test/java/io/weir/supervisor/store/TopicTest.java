@@ -3,16 +3,18 @@ package io.weir.supervisor.store;
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import akka.actor.PoisonPill;
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
+import akka.actor.typed.Behavior;
 import akka.actor.typed.Props;
+import akka.actor.typed.javadsl.Adapter;
 import akka.actor.typed.javadsl.AskPattern;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.japi.function.Function;
 import akka.serialization.Serialization;
 import akka.serialization.SerializationExtension;
 import io.weir.config.SettingsLoader;
-import io.weir.config.WeirSettings.StoreKind;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
@@ -31,15 +33,17 @@ import io.weir.topics.TopicDefinition.Delivery;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** A topic's entity on a real store; the brokers that make its limits come true are played by the test. */
 @Timeout(120)
@@ -65,15 +69,16 @@ class TopicTest {
         private final SettingsLoader loaded;
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
         private final TopicName name;
+        private Duration patience = Duration.ofSeconds(1);
         private ActorSystem<Topic.Command> system;
 
-        Stage(StoreKind kind, Path dir) {
-            this(kind, dir, TOPIC);
+        Stage(Path dir) {
+            this(dir, TOPIC);
         }
 
-        Stage(StoreKind kind, Path dir, TopicName name) {
+        Stage(Path dir, TopicName name) {
             this.name = name;
-            store = RunningStore.start(kind, dir);
+            store = RunningStore.start();
             loaded = store.settings("b1", dir);
             try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
                 registry.awaitStore();
@@ -83,11 +88,12 @@ class TopicTest {
             begin();
         }
 
+        Behavior<Topic.Command> topic(TopicName of) {
+            return Topic.create(of, limits, rows, storeThreads, () -> ME, () -> {}, Duration.ofMillis(200), patience);
+        }
+
         void begin() {
-            system = ActorSystem.create(
-                    Topic.create(name, limits, rows, storeThreads, () -> ME, () -> {}, Duration.ofMillis(200)),
-                    "weir",
-                    loaded.akka());
+            system = ActorSystem.create(topic(name), "weir", loaded.akka());
         }
 
         void end() {
@@ -96,9 +102,17 @@ class TopicTest {
         }
 
         Topic.Answer ask(Function<ActorRef<Topic.Answer>, Topic.Command> command) {
-            return AskPattern.ask(system, command, Duration.ofSeconds(20), system.scheduler())
-                    .toCompletableFuture()
-                    .join();
+            return later(command).join();
+        }
+
+        CompletableFuture<Topic.Answer> later(Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+            return ask(system, command);
+        }
+
+        CompletableFuture<Topic.Answer> ask(
+                ActorRef<Topic.Command> topic, Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+            return AskPattern.ask(topic, command, Duration.ofSeconds(60), system.scheduler())
+                    .toCompletableFuture();
         }
 
         Topic.Answer create() {
@@ -138,10 +152,9 @@ class TopicTest {
         return new Share(rate * MICROS, burst * MICROS);
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldKeepAChannelsLimitUnderItsOwnKeyWithVersionsOfItsOwn(StoreKind kind) throws Exception {
-        try (Stage stage = new Stage(kind, dir)) {
+    @Test
+    void shouldKeepAChannelsLimitUnderItsOwnKeyWithVersionsOfItsOwn() throws Exception {
+        try (Stage stage = new Stage(dir)) {
             assertThat(stage.create().problem()).isNull();
             Topic.Answer limited = stage.limitChannel(50, 10);
             assertThat(limited.problem()).isNull();
@@ -154,25 +167,26 @@ class TopicTest {
             assertThat(first.minter()).contains(ME);
             assertThat(stage.last(TOPIC).version()).as("the topic's own").isEqualTo(1);
 
-            // The first is not done: the second waits, and a third is refused meanwhile.
-            assertThat(stage.limitChannel(20, 5).pending()).isTrue();
-            assertThat(stage.limitChannel(30, 5).problem())
+            // The first is not done: the second waits in the definition, and a third waits for that one.
+            assertThat(stage.limitChannel(20, 5).outcome()).isEqualTo(Topic.Outcome.PENDING);
+            Topic.Answer third = stage.limitChannel(30, 5);
+            assertThat(third.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
+            assertThat(third.problem())
                     .contains("version 2")
-                    .contains("try again");
+                    .contains("version 1 is not done, which b1#3 makes true")
+                    .contains("ask again");
             assertThat(stage.ask(replyTo -> new Topic.DeleteChannel(CHANNEL, replyTo))
                             .problem())
-                    .contains("try again");
+                    .contains("ask again");
             assertThat(stage.limits.limits(KEY)).hasSize(1);
             stage.finish(KEY);
             stage.awaitVersion(KEY, 2);
             assertThat(stage.last(KEY).limit()).isEqualTo(share(20, 5));
             stage.finish(KEY);
 
-            Await.until(
-                    "the channel can be deleted",
-                    () -> stage.ask(replyTo -> new Topic.DeleteChannel(CHANNEL, replyTo))
-                                    .problem()
-                            == null);
+            assertThat(stage.ask(replyTo -> new Topic.DeleteChannel(CHANNEL, replyTo))
+                            .outcome())
+                    .isEqualTo(Topic.Outcome.IN_FORCE);
             stage.awaitVersion(KEY, 3);
             assertThat(stage.last(KEY).limit().isNone()).isTrue();
             stage.finish(KEY);
@@ -185,10 +199,9 @@ class TopicTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldFinishAfterRecoveryWhatAFormerLifeLeftPending(StoreKind kind) throws Exception {
-        try (Stage stage = new Stage(kind, dir)) {
+    @Test
+    void shouldFinishAfterRecoveryWhatAFormerLifeLeftPending() throws Exception {
+        try (Stage stage = new Stage(dir)) {
             stage.create();
             stage.limitChannel(50, 10);
             TopicDefinition before = stage.limitChannel(20, 5).definition();
@@ -204,8 +217,193 @@ class TopicTest {
     }
 
     @Test
+    void shouldMakeFewVersionsOfFiftyChangesAndLetTheLastOneWin() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.patience = Duration.ofSeconds(60);
+            stage.end();
+            stage.begin();
+            stage.create();
+            List<CompletableFuture<Topic.Answer>> answers = new ArrayList<>();
+            for (int i = 1; i <= 50; i++) {
+                long rate = i;
+                answers.add(stage.later(
+                        replyTo -> new Topic.ChangeLimit(rate * MICROS, null, rate == 7 ? 500 : null, null, replyTo)));
+            }
+            // Answered after them: all of them wait by then.
+            stage.ask(Topic.Get::new);
+            CompletableFuture<Void> all = CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new));
+            Await.until("all are answered", () -> {
+                List<LimitRow> versions = stage.limits.limits(TOPIC);
+                assertThat(versions.subList(0, versions.size() - 1)).allMatch(LimitRow::done);
+                stage.finish(TOPIC);
+                return all.isDone();
+            });
+            LimitRow last = stage.last(TOPIC);
+            assertThat(last.limit()).isEqualTo(share(50, 100));
+            assertThat(last.floorPermille())
+                    .as("what the last one left as it was")
+                    .isEqualTo(500);
+            assertThat(last.version())
+                    .as("the one before, the first, and the rest as one")
+                    .isEqualTo(3);
+            Map<Topic.Outcome, Long> outcomes = answers.stream()
+                    .map(CompletableFuture::join)
+                    .collect(Collectors.groupingBy(Topic.Answer::outcome, Collectors.counting()));
+            assertThat(outcomes).isEqualTo(Map.of(Topic.Outcome.IN_FORCE, 2L, Topic.Outcome.SUPERSEDED, 48L));
+            Topic.Answer lastAnswer = answers.get(49).join();
+            assertThat(lastAnswer.outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(lastAnswer.definition().limitVersion()).isEqualTo(3);
+            Topic.Answer superseded = answers.get(10).join();
+            assertThat(superseded.definition().limitVersion()).isEqualTo(3);
+            assertThat(superseded.definition().limit().rateMicros()).isEqualTo(50 * MICROS);
+        }
+    }
+
+    @Test
+    void shouldLetACreationWaitForTheDeletionAndSayWhatHoldsItUp() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.create();
+            assertThat(stage.ask(Topic.Delete::new).outcome())
+                    .as("version 1 is not done")
+                    .isEqualTo(Topic.Outcome.PENDING);
+            Holder gone = new Holder(new BrokerId("b9"), 1);
+            stage.limits.register(gone);
+            stage.limits.fence(gone, 0);
+            Topic.Answer early = stage.create();
+            assertThat(early.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
+            assertThat(early.problem())
+                    .contains("still being deleted")
+                    .contains("version 1 is not done, which b1#3 makes true")
+                    .contains("b9#1")
+                    .contains("ask again");
+            CompletableFuture<Topic.Answer> later = stage.later(replyTo -> new Topic.Create(LIMIT, DELIVERY, replyTo));
+            stage.finish(TOPIC);
+            stage.awaitVersion(TOPIC, 2);
+            stage.finish(TOPIC);
+            assertThat(later.join().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(later.join().definition().exists()).isTrue();
+            assertThat(stage.last(TOPIC).version()).isEqualTo(3);
+            assertThat(stage.last(TOPIC).limit()).isEqualTo(share(1_000, 100));
+        }
+    }
+
+    @Test
+    void shouldNotPutTogetherChangesOfWhichOneConcernsALimitWhoseTurnHasNotCome() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.create();
+            stage.finish(TOPIC);
+            stage.limitChannel(50, 10);
+            assertThat(stage.limitChannel(20, 5).pending()).isTrue();
+            stage.end();
+            stage.patience = Duration.ofSeconds(60);
+            stage.begin();
+            List<CompletableFuture<Topic.Answer>> answers = new ArrayList<>();
+            for (long rate = 1; rate <= 3; rate++) {
+                long wanted = rate * MICROS;
+                answers.add(stage.later(replyTo -> new Topic.ChangeLimit(wanted, null, null, null, replyTo)));
+            }
+            answers.add(stage.later(replyTo -> new Topic.ChangeLimit(null, null, 500, null, replyTo)));
+            stage.ask(Topic.Get::new);
+            // The second and the third become one. The last one concerns the channel too, whose second version waits.
+            for (long version = 2; version <= 3; version++) {
+                stage.awaitVersion(TOPIC, version);
+                stage.finish(TOPIC);
+            }
+            assertThat(answers.get(2).join().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(answers.get(3)).isNotDone();
+            for (long version = 1; version <= 2; version++) {
+                stage.awaitVersion(KEY, version);
+                stage.finish(KEY);
+            }
+            assertThat(answers.get(3).join().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(stage.last(KEY).version()).isEqualTo(3);
+            assertThat(stage.last(KEY).limit()).isEqualTo(share(20, 5));
+            assertThat(stage.last(KEY).floorPermille()).isEqualTo(500);
+            assertThat(stage.last(TOPIC).version()).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void shouldCreateATopicAgainWhoseRowsAreForgotten() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.create();
+            stage.finish(TOPIC);
+            stage.ask(Topic.Delete::new);
+            stage.finish(TOPIC);
+            assertThat(stage.limits.forgetName(TOPIC, 2)).isTrue();
+            stage.end();
+            stage.begin();
+            Topic.Answer again = stage.create();
+            assertThat(again.outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(stage.limits.limits(TOPIC)).singleElement().satisfies(row -> {
+                assertThat(row.version())
+                        .as("ledgers remember the versions before")
+                        .isEqualTo(3);
+                assertThat(row.first()).as("so it begins full").isTrue();
+            });
+        }
+    }
+
+    @Test
+    void shouldLetADeletionTakeThePlaceOfChangesThatQueue() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.patience = Duration.ofSeconds(60);
+            stage.end();
+            stage.begin();
+            stage.create();
+            CompletableFuture<Topic.Answer> pending =
+                    stage.later(replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, replyTo));
+            CompletableFuture<Topic.Answer> queued =
+                    stage.later(replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, replyTo));
+            CompletableFuture<Topic.Answer> deletion = stage.later(Topic.Delete::new);
+            CompletableFuture<Topic.Answer> after =
+                    stage.later(replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, replyTo));
+            stage.finish(TOPIC);
+            stage.awaitVersion(TOPIC, 2);
+            stage.finish(TOPIC);
+            stage.awaitVersion(TOPIC, 3);
+            assertThat(pending.join().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(queued.join().outcome()).isEqualTo(Topic.Outcome.SUPERSEDED);
+            assertThat(deletion.join().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+            assertThat(deletion.join().definition().exists()).isFalse();
+            assertThat(after.join().outcome()).isEqualTo(Topic.Outcome.REFUSED);
+            assertThat(stage.last(TOPIC).limit().isNone()).isTrue();
+        }
+    }
+
+    @Test
+    void shouldTurnAwayWhoeverFindsTheQueueFullAndTellTheOthersWhenItMoves() throws Exception {
+        TopicName name = TopicName.of("moving");
+        try (Stage stage = new Stage(dir)) {
+            stage.patience = Duration.ofSeconds(60);
+            ActorRef<Topic.Command> moving = stage.system.systemActorOf(stage.topic(name), "moving", Props.empty());
+            stage.ask(moving, replyTo -> new Topic.Create(LIMIT, DELIVERY, replyTo))
+                    .join();
+            CompletableFuture<Topic.Answer> kept =
+                    stage.ask(moving, replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, replyTo));
+            List<CompletableFuture<Topic.Answer>> queued = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                queued.add(stage.ask(moving, replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, replyTo)));
+            }
+            Topic.Answer tooMany = stage.ask(
+                            moving, replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, replyTo))
+                    .join();
+            assertThat(tooMany.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
+            assertThat(tooMany.problem()).contains("100 changes").contains("ask again");
+            assertThat(queued).noneMatch(CompletableFuture::isDone);
+            // As sharding stops an entity that moves.
+            Adapter.toClassic(moving).tell(PoisonPill.getInstance(), akka.actor.ActorRef.noSender());
+            assertThat(kept.join().outcome()).isEqualTo(Topic.Outcome.PENDING);
+            assertThat(queued)
+                    .extracting(CompletableFuture::join)
+                    .allMatch(answer -> answer.outcome() == Topic.Outcome.ASK_AGAIN
+                            && answer.problem().contains("moved to another broker"));
+        }
+    }
+
+    @Test
     void shouldChangeALimitAtOnceAfterARecovery() throws Exception {
-        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+        try (Stage stage = new Stage(dir)) {
             stage.create();
             stage.limitChannel(50, 10);
             stage.finish(KEY);
@@ -218,7 +416,7 @@ class TopicTest {
 
     @Test
     void shouldLowerEveryLimitToNothingWhenTheTopicIsDeleted() throws Exception {
-        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+        try (Stage stage = new Stage(dir)) {
             stage.create();
             stage.limitChannel(50, 10);
             stage.finish(TOPIC);
@@ -248,7 +446,7 @@ class TopicTest {
 
     @Test
     void shouldTakeAChannelsLimitAwayAndShareItAsTheTopicDoes() throws Exception {
-        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+        try (Stage stage = new Stage(dir)) {
             stage.create();
             assertThat(stage.ask(replyTo -> new Topic.LimitChannel(CHANNEL, 0, 0, replyTo))
                             .problem())
@@ -274,7 +472,7 @@ class TopicTest {
     @Test
     void shouldDeleteAnEphemeralTopicThatNobodyUses() throws Exception {
         TopicName reply = TopicName.of("reply#ephemeral");
-        try (Stage stage = new Stage(StoreKind.H2, dir, reply)) {
+        try (Stage stage = new Stage(dir, reply)) {
             stage.create();
             // Its first limit is still being minted; it can't be deleted before that is done.
             stage.finish(reply);
@@ -304,7 +502,7 @@ class TopicTest {
     @Test
     void shouldKeepATopicThatIsNotEphemeralAndOneThatIsUsed() throws Exception {
         TopicName used = TopicName.of("used#ephemeral");
-        try (Stage stage = new Stage(StoreKind.H2, dir, used)) {
+        try (Stage stage = new Stage(dir, used)) {
             stage.create();
             stage.finish(used);
             long untilNs = System.nanoTime() + Duration.ofSeconds(2).toNanos();
@@ -314,7 +512,7 @@ class TopicTest {
             });
             assertThat(stage.ask(Topic.Get::new).definition().exists()).isTrue();
         }
-        try (Stage stage = new Stage(StoreKind.H2, dir.resolve("other"))) {
+        try (Stage stage = new Stage(dir.resolve("other"))) {
             stage.create();
             stage.finish(TOPIC);
             long untilNs = System.nanoTime() + Duration.ofSeconds(1).toNanos();
@@ -325,7 +523,7 @@ class TopicTest {
 
     @Test
     void shouldCarryWhatBrokersTellTopicsAndShardsBetweenThem() throws Exception {
-        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+        try (Stage stage = new Stage(dir)) {
             ActorRef<ShardEntity.Served> replyTo =
                     stage.system.systemActorOf(Behaviors.<ShardEntity.Served>ignore(), "replies", Props.empty());
             Serialization serialization = SerializationExtension.get(stage.system);
@@ -343,7 +541,7 @@ class TopicTest {
 
     @Test
     void shouldReadADefinitionFromBeforeChannelsHadLimitsAndBucketsAClock() throws Exception {
-        try (Stage stage = new Stage(StoreKind.H2, dir)) {
+        try (Stage stage = new Stage(dir)) {
             stage.store.execute("INSERT INTO weir_topic (name, revision, definition, change_no) VALUES ('old', 1,"
                     + " '{\"name\":{\"value\":\"old\"},\"revision\":1,\"limitVersion\":1,"
                     + "\"limit\":{\"rateMicros\":1,\"burstMicros\":1000000,\"floorPermille\":0,\"sharing\":\"GOSSIP\"},"
@@ -356,10 +554,9 @@ class TopicTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(StoreKind.class)
-    void shouldMakeRoomForChannelsKeysInAStoreThatHadTopicsOnly(StoreKind kind) throws Exception {
-        try (Stage stage = new Stage(kind, dir)) {
+    @Test
+    void shouldMakeRoomForChannelsKeysInAStoreThatHadTopicsOnly() throws Exception {
+        try (Stage stage = new Stage(dir)) {
             stage.store.execute("ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(64)");
             stage.store.execute("UPDATE weir_schema SET version = 2");
             try (BrokerRegistry registry =

@@ -176,7 +176,7 @@ class MessageConsumerTest {
     @Test
     void shouldNotHoldItAgainstTheBrokerThatItTookMessagesBack() throws Exception {
         BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
-        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(1_000);
                 WeirClient client = WeirClient.create(clientOf(broker));
                 MessageConsumer consumer = client.consume(
                         "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(2), held::add)) {
@@ -225,7 +225,8 @@ class MessageConsumerTest {
     @Test
     void shouldNotGiveBackOrKeepTheNextAttemptWhenItIsLateItself() throws Exception {
         BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
-        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(100);
+        // Long enough for the handler to get it in time, also on a busy machine.
+        try (ScriptedBroker broker = new ScriptedBroker().timingOutAfter(1_000);
                 WeirClient client = WeirClient.create(clientOf(broker));
                 MessageConsumer consumer = client.consume(
                         "orders", "audit", DEFAULTS.acknowledgingByHand().withMaxInFlight(1), held::add)) {

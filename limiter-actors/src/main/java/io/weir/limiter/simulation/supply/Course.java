@@ -1,5 +1,9 @@
 package io.weir.limiter.simulation.supply;
 
+import io.weir.limiter.supply.algorithm.LimitBook;
+import io.weir.limiter.supply.algorithm.Observed;
+import io.weir.limiter.supply.algorithm.Retention;
+import io.weir.limiter.supply.algorithm.Watch;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
@@ -18,6 +22,7 @@ final class Course {
         PARTITION,
         ONE_WAY_CUT,
         STORE_CUT,
+        STORE_OUTAGE,
         STORE_TROUBLE,
         HEAL,
         LEAVE,
@@ -39,6 +44,12 @@ final class Course {
     double late = 0.03;
     double unknownWrite = 0.03;
     double lateWrite = 0.02;
+    /** That a request of a broker that is cut off from the store gets there all the same, long after. */
+    double lateWhenCut = 0.25;
+
+    /** How long what is of no use is kept: longer than a late write takes, where there are any. */
+    long keepNs = 4 * SupplyWorld.PATIENCE_NS;
+
     double lateFence = 0.05;
     double staleRead = 0.2;
     /** That a process dies before an effect of this kind, and of any kind. */
@@ -48,6 +59,9 @@ final class Course {
     double effectCrash = 0.003;
     double gatePause = 0.002;
     double fileLock = 0.7;
+    /** That somebody saw a process die and confirms it at once. */
+    double crashSeen = 0.3;
+
     boolean fastClocks;
     boolean borrowing = true;
     /** Demand comes and goes everywhere at once, so that full buckets meet a burst. */
@@ -55,7 +69,11 @@ final class Course {
 
     long slowestMessageMs = 10;
     long longestDownMs = 3_000;
+    long longestOutageMs = 3_000;
     long meanFaultGapMs = 350;
+    /** The one broker that has demand at the end; none if everybody has. */
+    int lastDemandAt = -1;
+
     /** The only invariant that is looked at; all if empty. */
     String watched = "";
 
@@ -80,6 +98,9 @@ final class Course {
         if (random.nextInt(3) == 0) {
             course.unknownWrite = 0.15;
             course.lateWrite = 0.1;
+        }
+        if (random.nextBoolean()) {
+            course.lastDemandAt = random.nextInt(course.brokers);
         }
         return course;
     }
@@ -142,6 +163,28 @@ final class Course {
             case NO_BENEFICIARY_CAS -> only(Fault.CRASH);
             case NO_DEFLATION -> fastClocks = true;
             case STAMP_AT_CONFIRM -> gatePause = 0.02;
+            case FORGET_WITHOUT_ASKING -> {
+                only(Fault.CRASH, Fault.STORE_CUT, Fault.HEAL, Fault.DEMAND_CHANGE);
+                crashSeen = 1;
+                longestDownMs = 200;
+                lateWrite = 0;
+                lateWhenCut = 0;
+                lateFence = 0;
+                keepNs = 0;
+            }
+            case ROUND_WITHOUT_END -> lastDemandAt = 0;
+            case JOURNAL_SHUT_FOR_LONG -> {
+                only(Fault.STORE_OUTAGE, Fault.DEMAND_CHANGE);
+                weights[Fault.DEMAND_CHANGE.ordinal()] = 60;
+                meanFaultGapMs = 150;
+                longestOutageMs = 12_000;
+                lastDemandAt = 0;
+            }
+            case RATE_STAYS_WITH_SMALL_BURST -> {
+                only(Fault.DEMAND_CHANGE);
+                lastDemandAt = 0;
+                burstTenthsOfW = 1;
+            }
             case BORROW_WITHOUT_RESERVATION -> borrowingAlone();
             case BORROW_WITHOUT_DEDUP -> {
                 borrowingAlone();
@@ -170,6 +213,7 @@ final class Course {
 
     private Course borrowingAlone() {
         only();
+        lastDemandAt = -1;
         bursty = true;
         slowestMessageMs = 90;
         rate = 200;
@@ -181,6 +225,19 @@ final class Course {
         gatePause = 0;
         late = 0;
         return this;
+    }
+
+    /** What a process begins with. */
+    Observed observed() {
+        long patienceNs = has(Flaw.EARLY_CLAIM) ? SupplyWorld.LEASE_NS / 4 : SupplyWorld.PATIENCE_NS;
+        return new Observed(
+                new LimitBook(),
+                new Watch(patienceNs, SupplyWorld.TERMS.longestGapNs()),
+                new Retention(keepNs, patienceNs, SupplyWorld.EPSILON_PPM));
+    }
+
+    boolean lastDemandAt(int broker) {
+        return lastDemandAt < 0 || lastDemandAt == broker;
     }
 
     Course flawed(Flaw flaw) {

@@ -25,7 +25,11 @@ public enum Flaw {
     RECOVER_WITHOUT_BARRIER("a replay is used before an own event follows it"),
     SNAPSHOT_WITHOUT_LEGACIES("a snapshot forgets what was inherited and minted"),
     SETTLED_DEBT_FORGOTTEN("an heir does not inherit a debt of zero"),
-    STAMP_AT_CONFIRM("a message counts when the lease was confirmed, not when the token was taken");
+    STAMP_AT_CONFIRM("a message counts when the lease was confirmed, not when the token was taken"),
+    FORGET_WITHOUT_ASKING("a closed journal is removed whoever has a transfer to it open"),
+    ROUND_WITHOUT_END("a round whose answer was lost is the last"),
+    JOURNAL_SHUT_FOR_LONG("after an outage the journal is not tried again for a minute"),
+    RATE_STAYS_WITH_SMALL_BURST("a share with less than two messages of burst keeps its rate");
 
     private final String what;
 

@@ -1,8 +1,11 @@
 package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.algorithm.Bookkeeper;
 import io.weir.limiter.supply.algorithm.Debt;
+import io.weir.limiter.supply.algorithm.Effect;
+import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
 import io.weir.limiter.supply.algorithm.Transfer;
@@ -20,8 +23,22 @@ final class FlawedBookkeeper extends Bookkeeper {
     }
 
     @Override
+    public List<Effect> recover(long life) {
+        return course.has(Flaw.RECOVER_WITHOUT_BARRIER) && !closed()
+                ? List.of(new Effect.ResetGate(new LinkedHashMap<>(ledger().shares())))
+                : super.recover(life);
+    }
+
+    @Override
     protected boolean seen(Transfer.Id id) {
         return !course.has(Flaw.CREDIT_NOT_IDEMPOTENT) && super.seen(id);
+    }
+
+    @Override
+    protected Holding part(Holding mine, Holding theirs, Share wanted, boolean theyNeedItMore) {
+        return course.has(Flaw.RATE_STAYS_WITH_SMALL_BURST)
+                ? mine.cut(wanted)
+                : super.part(mine, theirs, wanted, theyNeedItMore);
     }
 
     @Override

@@ -5,12 +5,15 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.supply.algorithm.Gate;
 import io.weir.limiter.supply.algorithm.Gate.Verdict;
+import io.weir.limiter.supply.algorithm.GateSample;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
 import io.weir.limiter.supply.algorithm.Lease;
 import io.weir.limiter.supply.algorithm.Lending;
 import io.weir.limiter.supply.algorithm.Supply;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The gates of one incarnation, one a topic, with the load that presses on them and the tokens they lend each other. */
@@ -30,6 +33,8 @@ final class SimulatedGates {
     private final long[] demandMicros;
     private final double[] waiting;
     private final long[] lastLoadNs;
+    /** When its thread is through with what it was asked for. */
+    private long busyUntilNs;
 
     SimulatedGates(SupplyWorld world, SupplyBroker host, Holder holder) {
         this.world = world;
@@ -78,14 +83,36 @@ final class SimulatedGates {
         }
     }
 
-    /** Skewed at first; at the end everybody wants more than there is. */
-    Demand demand(int topic) {
+    /** Skewed at first; at the end everybody, or one broker alone, wants more than there is. */
+    private Demand demand(int topic) {
         long most = 4 * world.course.rate * Limit.MICROS;
-        long rate = world.saturated() ? most : demandMicros[topic];
-        if (world.course.bursty) {
+        long rate = demandMicros[topic];
+        if (world.saturated()) {
+            rate = world.course.lastDemandAt(host.index()) ? most : 0;
+        } else if (world.course.bursty) {
             rate = most / 2;
         }
-        return new Demand(rate, rate / 4 + Limit.MICROS);
+        return rate == 0 ? new Demand(0, 0) : new Demand(rate, rate / 4 + Limit.MICROS);
+    }
+
+    /** What actors ask of the gates is carried out by the thread that admits: in order, soon, and whatever becomes of the actors. */
+    void queue(Runnable command) {
+        long delayNs = world.chance(0.5) ? 0 : world.random.nextLong(20 * MS);
+        busyUntilNs = Math.max(busyUntilNs, world.nowNs() + delayNs);
+        host.inProcess(busyUntilNs - world.nowNs(), command);
+    }
+
+    /** The gates that something arrives for. */
+    List<GateSample> samples() {
+        List<GateSample> samples = new ArrayList<>();
+        for (int topic = 0; topic < gates.length; topic++) {
+            Demand demand = demand(topic);
+            if (demand.rateMicros() > 0 || waiting[topic] >= 1) {
+                samples.add(new GateSample(
+                        world.topics.get(topic), gates[topic].held(host.localNs()), demand, (long) waiting[topic]));
+            }
+        }
+        return samples;
     }
 
     Map<TopicName, Holding> held() {
@@ -111,7 +138,7 @@ final class SimulatedGates {
         if (bursty) {
             waiting[topic] = world.burst(host.index()) ? rate : 0;
         } else {
-            waiting[topic] = Math.min(Math.max(2, rate), waiting[topic] + rate * dt);
+            waiting[topic] = rate == 0 ? 0 : Math.min(Math.max(2, rate), waiting[topic] + rate * dt);
         }
         long nextNs = (bursty ? 8 : 50) * MS;
         while (waiting[topic] >= 1) {
@@ -132,7 +159,7 @@ final class SimulatedGates {
             }
             confirm(topic, taken, stampNs);
         }
-        if (host.actors() != null && world.course.borrowing) {
+        if (host.node() != null && world.course.borrowing) {
             borrow(topic);
         }
         host.inProcess(nextNs, () -> load(topic));
@@ -148,10 +175,10 @@ final class SimulatedGates {
     private void borrow(int topic) {
         TopicName name = world.topics.get(topic);
         lendings[topic]
-                .ask(host.actors().peers(), waitingMicros(topic), host.localNs())
+                .ask(host.node().peers(), waitingMicros(topic), host.localNs())
                 .ifPresent(request -> {
                     world.checker.asked(request, name);
-                    world.send(host, request.to().broker(), actors -> actors.gates()
+                    world.deliver(host, request.to().broker(), node -> node.gates()
                             .onBorrowRequest(topic, request, host.index()));
                 });
     }
@@ -162,8 +189,8 @@ final class SimulatedGates {
                 .onRequest(slot, request, waitingMicros(topic), host.localNs())
                 .ifPresent(reply -> {
                     world.checker.lent(holder, name, reply.body().givenMicros(), host.localNs());
-                    world.send(host, reply.to().broker(), actors -> actors.gates()
-                            .onBorrowReply(topic, reply, host.index()));
+                    world.deliver(
+                            host, reply.to().broker(), node -> node.gates().onBorrowReply(topic, reply, host.index()));
                 });
     }
 
@@ -177,8 +204,8 @@ final class SimulatedGates {
         return (long) (waiting[topic] * Limit.MICROS);
     }
 
-    void version(int topic, long version) {
-        lendings[topic].version(version, host.localNs());
+    void version(TopicName topic, long version) {
+        lendings[world.topics.indexOf(topic)].version(version, host.localNs());
     }
 
     void cancelRequests() {
@@ -195,7 +222,7 @@ final class SimulatedGates {
 
     Holding remove(TopicName name, Holding wanted) {
         Gate gate = gates[world.topics.indexOf(name)];
-        Holding removed = gate.remove(wanted, host.localNs());
+        Holding removed = gate.release(wanted, host.localNs());
         if (world.course.has(Flaw.LEVEL_NOT_DEBITED)) {
             Holding rest = gate.remove(gate.held(host.localNs()), host.localNs());
             gate.add(
@@ -211,11 +238,13 @@ final class SimulatedGates {
         return new Supply(rest.rateMicros(), rest.burstMicros(), level);
     }
 
-    void reset(Map<TopicName, Holding> all) {
+    void reset(Map<TopicName, Holding> stored) {
         for (int topic = 0; topic < gates.length; topic++) {
             TopicName name = world.topics.get(topic);
-            remove(name, gates[topic].held(host.localNs()));
-            add(name, all.getOrDefault(name, Holding.NONE).empty());
+            Holding removed = gates[topic].remove(gates[topic].held(host.localNs()), host.localNs());
+            Supply all = removed.leased().plus(removed.kept());
+            world.checker.gate(holder, name, all, -1, gates[topic].held(host.localNs()));
+            add(name, stored.getOrDefault(name, Holding.NONE).empty());
         }
     }
 }

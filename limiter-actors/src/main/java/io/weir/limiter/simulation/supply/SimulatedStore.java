@@ -6,6 +6,7 @@ import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.Retention;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
@@ -22,8 +24,14 @@ import java.util.function.Function;
 final class SimulatedStore {
     private final Map<Holder, List<SupplyEvent>> journals = new LinkedHashMap<>();
     private final Map<Holder, LeaseRow> rows = new LinkedHashMap<>();
-    private final Map<TopicName, List<LimitRow>> limits = new LinkedHashMap<>();
+    private final Map<BrokerId, Long> incarnations = new LinkedHashMap<>();
+    /** By topic and version. */
+    private final Map<TopicName, TreeMap<Long, LimitRow>> limits = new LinkedHashMap<>();
+    /** The number of each version's last change. */
+    private final Map<TopicName, Map<Long, Long>> changeNumbers = new LinkedHashMap<>();
+
     private final SupplyChecker checker;
+    private long changes;
 
     SimulatedStore(SupplyChecker checker) {
         this.checker = checker;
@@ -77,12 +85,7 @@ final class SimulatedStore {
     }
 
     LeaseRow register(BrokerId broker) {
-        long incarnation = 1;
-        for (Holder holder : rows.keySet()) {
-            if (holder.broker().equals(broker)) {
-                incarnation = Math.max(incarnation, holder.incarnation() + 1);
-            }
-        }
+        long incarnation = incarnations.merge(broker, 1L, Long::sum);
         LeaseRow row = LeaseRow.registered(new Holder(broker, incarnation));
         rows.put(row.holder(), row);
         return row;
@@ -90,7 +93,7 @@ final class SimulatedStore {
 
     /** Whether the condition held. */
     boolean update(Holder holder, Function<LeaseRow, Optional<LeaseRow>> change) {
-        Optional<LeaseRow> changed = change.apply(rows.get(holder));
+        Optional<LeaseRow> changed = Optional.ofNullable(rows.get(holder)).flatMap(change);
         changed.ifPresent(row -> {
             checker.row(rows.get(holder), row);
             rows.put(holder, row);
@@ -106,19 +109,91 @@ final class SimulatedStore {
         return List.copyOf(rows.values());
     }
 
-    /** The last version of each topic and the one before it, if any. */
-    List<LimitRow> limits(TopicName topic) {
-        return limits.getOrDefault(topic, List.of());
+    /** As brokers read them: all but those of holders that stopped and were inherited whole. */
+    List<LeaseRow> unsettledRows() {
+        return rows.values().stream()
+                .filter(row -> row.state() != LeaseRow.State.STOPPED || row.unfinished())
+                .toList();
     }
 
-    void insertLimit(LimitRow row) {
-        limits.computeIfAbsent(row.topic(), t -> new ArrayList<>()).add(row);
+    /** All versions of a topic, the oldest first. */
+    List<LimitRow> limits(TopicName topic) {
+        return List.copyOf(limits.getOrDefault(topic, new TreeMap<>()).values());
+    }
+
+    /** Of the last version that there ever was. */
+    long lastVersion(TopicName topic) {
+        return changeNumbers.getOrDefault(topic, Map.of()).keySet().stream()
+                .mapToLong(Long::longValue)
+                .max()
+                .orElse(0);
+    }
+
+    long changes() {
+        return changes;
+    }
+
+    /** Every version with the number of its last change. */
+    Map<LimitRow, Long> limitChanges() {
+        Map<LimitRow, Long> all = new LinkedHashMap<>();
+        limits.forEach((topic, versions) -> versions.forEach(
+                (version, row) -> all.put(row, changeNumbers.get(topic).get(version))));
+        return all;
+    }
+
+    void putLimit(LimitRow row) {
+        limits.computeIfAbsent(row.topic(), t -> new TreeMap<>()).put(row.version(), row);
+        changeNumbers.computeIfAbsent(row.topic(), t -> new LinkedHashMap<>()).put(row.version(), ++changes);
     }
 
     boolean updateLimit(TopicName topic, long version, Function<LimitRow, Optional<LimitRow>> change) {
-        List<LimitRow> versions = limits.get(topic);
-        Optional<LimitRow> changed = change.apply(versions.get((int) version - 1));
-        changed.ifPresent(row -> versions.set((int) version - 1, row));
+        Optional<LimitRow> changed = Optional.ofNullable(limits.get(topic))
+                .map(versions -> versions.get(version))
+                .flatMap(change);
+        changed.ifPresent(this::putLimit);
         return changed.isPresent();
+    }
+
+    // ---- what nothing can need any more; the store checks what it can see
+
+    List<Holder> closed() {
+        return rows.values().stream()
+                .filter(row -> row.state() == LeaseRow.State.STOPPED && !row.unfinished())
+                .map(LeaseRow::holder)
+                .toList();
+    }
+
+    void forget(Retention.Removal removal) {
+        if (removal instanceof Retention.OfHolder of) {
+            forget(of.closed());
+        } else if (removal instanceof Retention.OfVersions of) {
+            TreeMap<Long, LimitRow> versions = limits.get(of.topic());
+            if (versions != null && versions.containsKey(of.below()) && versions.lastKey() > of.below()) {
+                versions.headMap(of.below()).clear();
+            }
+        } else if (removal instanceof Retention.OfName of) {
+            LimitRow last = limits.getOrDefault(of.topic(), new TreeMap<>()).get(of.version());
+            if (last != null && last.done() && last.limit().isNone() && lastVersion(of.topic()) == of.version()) {
+                limits.remove(of.topic());
+            }
+        }
+    }
+
+    private void forget(Holder closed) {
+        LeaseRow row = rows.get(closed);
+        boolean named = rows.values().stream().anyMatch(other -> isHeir(closed, other))
+                || limits.values().stream()
+                        .flatMap(versions -> versions.values().stream())
+                        .anyMatch(limit -> !limit.done() && limit.minter().equals(Optional.of(closed)));
+        if (row != null && row.state() == LeaseRow.State.STOPPED && !row.unfinished() && !named) {
+            rows.remove(closed);
+            journals.remove(closed);
+            checker.forgotten(closed);
+        }
+    }
+
+    private static boolean isHeir(Holder holder, LeaseRow row) {
+        return !row.leased().done() && row.leased().heir().equals(Optional.of(holder))
+                || !row.kept().done() && row.kept().heir().equals(Optional.of(holder));
     }
 }

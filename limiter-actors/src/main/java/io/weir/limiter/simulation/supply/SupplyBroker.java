@@ -1,19 +1,18 @@
 package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.BrokerId;
-import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.supply.algorithm.Account;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
-import java.util.ArrayList;
+import io.weir.limiter.supply.algorithm.Observed;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * One host: a process with a clock of its own, in it the gates of one incarnation, and actors, which may die and recover while
@@ -31,6 +30,9 @@ final class SupplyBroker {
         }
     }
 
+    /** Akka Persistence's circuit breaker. */
+    private static final int MOST_JOURNAL_FAILURES = 10;
+
     private final SupplyWorld world;
     private final int index;
     private final BrokerId id;
@@ -40,7 +42,6 @@ final class SupplyBroker {
     /** Former incarnations that this host knows to have stopped. */
     private final Set<Holder> stopped = new LinkedHashSet<>();
 
-    private int[] ranks;
     private boolean running;
     private int life;
     private long frozenUntilNs;
@@ -48,7 +49,15 @@ final class SupplyBroker {
     private Runnable midway;
 
     private SimulatedGates gates;
-    private SupplyActors actors;
+    private Observed observed;
+    /** The last of the world's sights that this process was shown: a store's answers do not go back. */
+    private long sightNs;
+
+    private SimulatedNode node;
+    /** Of its journal plugin: after so many failures in a row nothing is tried for a while. */
+    private int journalFailures;
+
+    private long journalShutUntilNs;
 
     SupplyBroker(SupplyWorld world, int index, BrokerId id) {
         this.world = world;
@@ -61,12 +70,30 @@ final class SupplyBroker {
         fileLock = world.chance(world.course.fileLock);
     }
 
+    /** Whatever this host knows to have stopped may be inherited at once; only then the new process begins its tenure. */
     void start() {
         if (running && gates != null) {
             return;
         }
         running = true;
         int begun = ++life;
+        Optional<Holder> former = stopped.stream().findFirst();
+        if (former.isPresent()) {
+            world.call(
+                    this,
+                    () -> life == begun,
+                    () -> world.store.update(former.get(), row -> Optional.of(row.stop())),
+                    confirmed -> {
+                        stopped.remove(former.get());
+                        start();
+                    },
+                    this::start);
+        } else {
+            register(begun);
+        }
+    }
+
+    private void register(int begun) {
         long sentNs = localNs();
         world.call(
                 this,
@@ -76,16 +103,53 @@ final class SupplyBroker {
                     world.note(row.holder(), "is born");
                     gates = new SimulatedGates(world, this, row.holder());
                     gates.renewed(sentNs);
-                    actors = new SupplyActors(world, this, gates, new Ledger(row.holder()));
+                    observed = world.course.observed();
+                    renewLater();
+                    begin(new Ledger(row.holder()));
                 },
                 this::start);
+    }
+
+    private void begin(Ledger replayed) {
+        node = new SimulatedNode(world, this, gates, replayed, observed);
+        node.begin();
+    }
+
+    /** By the process, not its actors: a broker that was removed from the cluster keeps its lease. */
+    private void renewLater() {
+        inProcess(SupplyWorld.LEASE_NS / 4, this::renew);
+    }
+
+    private void renew() {
+        SimulatedGates renewed = gates;
+        if (renewed == null || renewed.closed()) {
+            return;
+        }
+        long sentNs = localNs();
+        world.call(
+                this,
+                () -> gates == renewed,
+                () -> world.store.update(renewed.holder(), LeaseRow::renew),
+                stored -> {
+                    if (stored) {
+                        renewed.renewed(sentNs);
+                        renewLater();
+                    } else if (!renewed.closed()) {
+                        fenced();
+                    }
+                },
+                this::renewLater);
     }
 
     /** Dies; the host starts a new process later. */
     void crash(long restartAfterNs) {
         if (running) {
             world.note(holder(), "crashes");
+            Holder victim = holder();
             down(fileLock);
+            if (victim != null && world.chance(world.course.crashSeen)) {
+                world.crashSeen(victim);
+            }
             startAfter(restartAfterNs);
         }
     }
@@ -107,34 +171,66 @@ final class SupplyBroker {
         frozenUntilNs = 0;
         midway = null;
         gates = null;
-        actors = null;
+        node = null;
+        journalFailures = 0;
+        journalShutUntilNs = 0;
     }
 
-    /** The actors die and recover in the same process and incarnation; the gates go on. */
+    /** The actor system dies and comes back in the same process and incarnation; the gates go on. */
     void actorsCrash(long recoverAfterNs) {
-        if (actors != null) {
+        if (node != null) {
             world.note(holder(), "loses its actors");
-            actors = null;
+            node = null;
+            observed = world.course.observed();
             inProcess(recoverAfterNs, this::recover);
         }
     }
 
+    /** What became of a write is not known, or the number was taken. */
+    void nodeEnded() {
+        world.note(holder(), "does not know what became of a write");
+        node = null;
+        inProcess(SupplyWorld.TERMS.recoveryNs(), this::recover);
+    }
+
     private void recover() {
-        if (actors != null || gates == null) {
+        if (node != null || gates == null) {
             return;
         }
         SimulatedGates recovered = gates;
-        world.call(
-                this,
-                () -> gates == recovered && actors == null,
+        journal(
+                () -> gates == recovered && node == null,
                 () -> world.replay(holder(), world.store.journalSize(holder())),
                 ledger -> {
                     world.note(holder(), "recovers at", ledger.sequence());
                     gates.cancelRequests();
-                    actors = new SupplyActors(world, this, gates, ledger);
-                    actors.recover();
+                    begin(ledger);
                 },
-                () -> inProcess(0, this::recover));
+                () -> inProcess(SupplyWorld.TERMS.recoveryNs(), this::recover));
+    }
+
+    /** A call of the journal plugin: while its circuit breaker is open it fails at once. */
+    <T> void journal(BooleanSupplier current, Supplier<T> operation, Consumer<T> answered, Runnable failed) {
+        if (journalShutUntilNs > world.nowNs()) {
+            later(current, MS, failed);
+            return;
+        }
+        world.call(
+                this,
+                current,
+                operation,
+                answer -> {
+                    journalFailures = 0;
+                    answered.accept(answer);
+                },
+                () -> {
+                    if (++journalFailures >= MOST_JOURNAL_FAILURES) {
+                        // Half open after that: the next failure shuts it again.
+                        journalFailures = MOST_JOURNAL_FAILURES - 1;
+                        journalShutUntilNs = world.nowNs() + SupplyWorld.breakerNs(world.course);
+                    }
+                    failed.run();
+                });
     }
 
     void freeze(long durationNs) {
@@ -162,7 +258,7 @@ final class SupplyBroker {
     /** Self-fencing: close the gate, then FENCED and STOPPED at once; the buddy inherits. */
     void leave() {
         inProcess(0, () -> {
-            if (actors != null) {
+            if (node != null) {
                 leaveNow();
             }
         });
@@ -173,7 +269,7 @@ final class SupplyBroker {
         if (!world.course.has(Flaw.LEAVE_BY_TRANSFER)) {
             gates.close();
             release(row -> Optional.of(row.stop()));
-        } else if (actors.giveAllToBuddy()) {
+        } else if (node.giveAllToBuddy()) {
             inProcess(200 * MS, () -> {
                 gates.close();
                 release(row -> Optional.of(row.stop().done(Account.LEASED).done(Account.KEPT)));
@@ -204,18 +300,25 @@ final class SupplyBroker {
         throw new Died();
     }
 
+    /** Whether it may still be shown what was there at that time. */
+    boolean sees(long atNs) {
+        boolean newer = atNs >= sightNs;
+        sightNs = Math.max(sightNs, atNs);
+        return newer;
+    }
+
     boolean up() {
         return running && gates != null;
+    }
+
+    /** Whether there is a process that may not know its incarnation yet, though the store does. */
+    boolean starting() {
+        return running && gates == null;
     }
 
     /** Whether a process of this incarnation may still admit. */
     boolean runs(Holder holder) {
         return up() && holder().equals(holder);
-    }
-
-    /** Whether the host can prove that this former incarnation of its broker has stopped. */
-    boolean provesStopped(Holder former) {
-        return former.broker().equals(id) && !former.equals(holder()) && (fileLock || stopped.contains(former));
     }
 
     Holder holder() {
@@ -226,8 +329,8 @@ final class SupplyBroker {
         return gates;
     }
 
-    SupplyActors actors() {
-        return actors;
+    SimulatedNode node() {
+        return node;
     }
 
     BrokerId id() {
@@ -236,23 +339,6 @@ final class SupplyBroker {
 
     int index() {
         return index;
-    }
-
-    /** This broker's place among the heirs of another: 0 is the best buddy. */
-    int rankAfter(BrokerId victim) {
-        if (ranks == null) {
-            List<BrokerId> all = new ArrayList<>();
-            for (SupplyBroker broker : world.brokers) {
-                all.add(broker.id);
-            }
-            Ring ring = Ring.of(all);
-            ranks = new int[all.size()];
-            for (int i = 0; i < ranks.length; i++) {
-                int rank = ring.heirs(all.get(i)).indexOf(id);
-                ranks[i] = rank < 0 ? ranks.length : rank;
-            }
-        }
-        return ranks[world.indexOf(victim)];
     }
 
     long localNs() {
@@ -292,7 +378,7 @@ final class SupplyBroker {
     }
 
     /** From the network, for whatever incarnation is there now. */
-    void receive(Consumer<SupplyActors> message) {
-        whenAwake(() -> actors != null, () -> message.accept(actors));
+    void receive(Consumer<SimulatedNode> message) {
+        whenAwake(() -> node != null, () -> message.accept(node));
     }
 }

@@ -154,7 +154,7 @@ final class SupplyChecker {
         exist(e.topic(), share, 1);
         long level = e.minted().leased().levelMicros() + e.minted().kept().levelMicros();
         long atNs = invokedNs.getOrDefault(e, clock.getAsLong());
-        change(e.topic(), new Change(atNs, share.rateMicros(), share.burstMicros(), e.version() == 1 ? level : 0));
+        change(e.topic(), new Change(atNs, share.rateMicros(), share.burstMicros(), first(e) ? level : 0));
         long[] all = existing.get(e.topic());
         long rate = 0;
         long burst = 0;
@@ -171,6 +171,11 @@ final class SupplyChecker {
                             + ", allowed are [" + rate + ", " + burst + "]");
         }
         conserved(e.topic());
+    }
+
+    /** Of a name that the store knew nothing of. */
+    private boolean first(SupplyEvent.Minted minted) {
+        return limits.get(minted.topic()).stream().anyMatch(row -> row.version() == minted.version() && row.first());
     }
 
     private void onInherited(Holder holder, SupplyEvent.Inherited e) {
@@ -387,6 +392,24 @@ final class SupplyChecker {
                 }
             }
         });
+    }
+
+    /** C6: only the destination's journal tells whether a transfer arrived. */
+    void forgotten(Holder holder) {
+        for (Transfer transfer : inFlight.values()) {
+            if (transfer.id().to().equals(holder)) {
+                violated("C6", holder + " is forgotten, and " + transfer.id() + " is open");
+            }
+        }
+    }
+
+    /** C6 a minute of a broker's time after everything healed: nobody is left uninherited. */
+    void settled(List<LeaseRow> rows) {
+        for (LeaseRow row : rows) {
+            if (row.unfinished()) {
+                violated("C6", "not done a minute after all faults: " + row);
+            }
+        }
     }
 
     /** C6, after everything healed. */

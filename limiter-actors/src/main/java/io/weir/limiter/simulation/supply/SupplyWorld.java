@@ -10,11 +10,13 @@ import io.weir.limiter.simulation.supply.Course.Fault;
 import io.weir.limiter.supply.algorithm.Effect;
 import io.weir.limiter.supply.algorithm.Holder;
 import io.weir.limiter.supply.algorithm.Holding;
+import io.weir.limiter.supply.algorithm.Input;
 import io.weir.limiter.supply.algorithm.LeaseRow;
 import io.weir.limiter.supply.algorithm.Ledger;
 import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.algorithm.PeerMessage;
 import io.weir.limiter.supply.algorithm.SupplyEvent;
-import io.weir.limiter.supply.algorithm.Watch;
+import io.weir.limiter.supply.algorithm.Terms;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -28,14 +30,23 @@ import java.util.function.Supplier;
 
 /**
  * One run: brokers, the network between them, the store behind them, and a nemesis, all from one seed. Faults for a while,
- * then everything heals, and at the end nothing may be missing. Times are SUPPLY.md's with a lease of one second.
+ * then everything heals, and at the end nothing may be missing. Times are those of a broker, six times as fast.
  */
 final class SupplyWorld {
     static final long MS = 1_000_000L;
-    static final long LEASE_NS = 1_000 * MS;
-    static final long EPSILON_PPM = 1_000;
-    static final long PATIENCE_NS = Watch.patienceNs(LEASE_NS, EPSILON_PPM, 20 * MS);
+    private static final int FASTER = 6;
+    /** A broker's own, see {@code reference.conf}. */
+    static final Terms BROKER_TERMS = Terms.of(6_000 * MS, 1_000, 500 * MS, 500 * MS, 0.03);
+
+    static final Terms TERMS = BROKER_TERMS.faster(FASTER);
+    static final long LEASE_NS = TERMS.leaseNs();
+    static final long EPSILON_PPM = TERMS.driftPpm();
+    static final long PATIENCE_NS = TERMS.patienceNs();
     static final long STORE_TIMEOUT_NS = 150 * MS;
+    /** How long Akka Persistence's circuit breaker keeps a journal shut: as brokers set it, and as it is by itself. */
+    private static final long BREAKER_NS = 500 * MS / FASTER;
+
+    private static final long LONG_BREAKER_NS = 60_000 * MS / FASTER;
 
     private static final long FAULTS_END_NS = 12_000 * MS;
     /** SUPPLY.md gives 60 s with a lease of 6 s. */
@@ -45,8 +56,8 @@ final class SupplyWorld {
     private static final int REMEMBERED = 400;
     private static final int STALE_SIGHTS = 12;
 
-    /** What a read of the rows saw. */
-    record Sight(List<LeaseRow> rows, Map<TopicName, List<LimitRow>> limits) {}
+    /** What there was to read in the rows at some time. */
+    private record Sight(long atNs, List<LeaseRow> rows, Map<LimitRow, Long> limits, long upTo) {}
 
     final long seed;
     final Course course;
@@ -94,6 +105,8 @@ final class SupplyWorld {
         }
         plan(1_500 * MS, this::nextFault);
         plan(FAULTS_END_NS, this::heal);
+        plan(FAULTS_END_NS + 5 * LEASE_NS, this::everybodyAtWork);
+        plan(SETTLED_NS, () -> checker.settled(store.rows()));
         try {
             while (queue.nextNs() < END_NS && checker.violations().isEmpty()) {
                 nowNs = queue.nextNs();
@@ -111,6 +124,15 @@ final class SupplyWorld {
         return new SupplyRun(seed, checker.violations(), told(), events, checker.commits(), checker.admitted(), faults);
     }
 
+    /** C6 half a minute of a broker's time after everything healed: supply can move again everywhere. */
+    private void everybodyAtWork() {
+        for (SupplyBroker broker : brokers) {
+            if (broker.up() && broker.node() == null) {
+                checker.violated("C6", broker.holder() + " has not recovered half a minute after all faults");
+            }
+        }
+    }
+
     private void finish() {
         Map<Holder, Map<TopicName, Holding>> gates = new LinkedHashMap<>();
         for (SupplyBroker broker : brokers) {
@@ -122,7 +144,9 @@ final class SupplyWorld {
         List<LimitRow> latest = new ArrayList<>();
         for (TopicName topic : topics) {
             List<LimitRow> versions = store.limits(topic);
-            latest.add(versions.get(versions.size() - 1));
+            if (!versions.isEmpty()) {
+                latest.add(versions.get(versions.size() - 1));
+            }
         }
         checker.nothingLost(store.rows(), gates, latest);
         for (TopicName topic : topics) {
@@ -195,26 +219,30 @@ final class SupplyWorld {
         return lines;
     }
 
+    void send(SupplyBroker from, BrokerId to, PeerMessage message) {
+        deliver(from, to, node -> node.tell(message));
+    }
+
     /** Over the network: lost, repeated, overtaken, or later than any patience. */
-    void send(SupplyBroker from, BrokerId to, Consumer<SupplyActors> message) {
+    void deliver(SupplyBroker from, BrokerId to, Consumer<SimulatedNode> message) {
         SupplyBroker target = brokers[indexOf(to)];
         boolean lost = faulty() && (cut[from.index()][target.index()] || chance(course.loss));
         if (!lost || chance(0.2)) {
-            deliver(target, message, lost);
+            arrive(target, message, lost);
         }
         if (faulty() && chance(course.duplicate)) {
-            deliver(target, message, chance(0.5));
+            arrive(target, message, chance(0.5));
         }
     }
 
-    private void deliver(SupplyBroker target, Consumer<SupplyActors> message, boolean held) {
+    private void arrive(SupplyBroker target, Consumer<SimulatedNode> message, boolean held) {
         boolean late = held || faulty() && chance(course.late);
         long delayNs = late ? random.nextLong(3 * PATIENCE_NS) : MS + random.nextLong(course.slowestMessageMs * MS);
         plan(delayNs, () -> target.receive(message));
     }
 
     int indexOf(BrokerId broker) {
-        return Integer.parseInt(broker.value().substring(1));
+        return broker.value().charAt(1) - '0';
     }
 
     /**
@@ -231,7 +259,7 @@ final class SupplyWorld {
         double fate = faulty() ? random.nextDouble() : 1;
         double lost = course.unknownWrite * (troubled ? 4 : 1);
         if (faulty() && storeCut[caller.index()]) {
-            if (chance(0.25)) {
+            if (chance(course.lateWhenCut)) {
                 plan(thereNs + random.nextLong(3 * PATIENCE_NS), operation::get);
             }
             caller.later(current, STORE_TIMEOUT_NS, unknown);
@@ -274,18 +302,65 @@ final class SupplyWorld {
         return store.replay(holder, size, snapshotAt, course.has(Flaw.SNAPSHOT_WITHOUT_LEGACIES));
     }
 
-    Sight sight() {
-        return !sights.isEmpty() && faulty() && chance(course.staleRead)
-                ? sights.get(random.nextInt(sights.size()))
-                : current();
+    /** What a broker reads of the rows, perhaps not what is there now. */
+    Input.Looked sight(SupplyBroker host, Holder reader, long after) {
+        Sight sight = current();
+        if (!sights.isEmpty() && faulty() && chance(course.staleRead)) {
+            Sight stale = sights.get(random.nextInt(sights.size()));
+            sight = host.sees(stale.atNs) ? stale : sight;
+        }
+        host.sees(sight.atNs);
+        List<LimitRow> limits = new ArrayList<>();
+        sight.limits.forEach((row, number) -> {
+            if (number > after) {
+                limits.add(
+                        course.has(Flaw.MINT_WITHOUT_CLAIM) && !row.done()
+                                ? row.claim(row.minter(), reader).orElseThrow()
+                                : row);
+            }
+        });
+        return new Input.Looked(sight.rows.stream().map(this::forged).toList(), sight.upTo, limits);
+    }
+
+    LeaseRow forged(LeaseRow row) {
+        return course.has(Flaw.KEPT_ON_FENCE) && row.state() == LeaseRow.State.FENCED ? row.stop() : row;
     }
 
     private Sight current() {
-        Map<TopicName, List<LimitRow>> limits = new LinkedHashMap<>();
-        for (TopicName topic : topics) {
-            limits.put(topic, List.copyOf(store.limits(topic)));
+        return new Sight(nowNs, store.unsettledRows(), store.limitChanges(), store.changes());
+    }
+
+    /** An answer gets lost where this rule is left out. */
+    boolean loses(Flaw flaw) {
+        return course.has(flaw) && faulty() && chance(0.05);
+    }
+
+    static long breakerNs(Course course) {
+        return course.has(Flaw.JOURNAL_SHUT_FOR_LONG) ? LONG_BREAKER_NS : BREAKER_NS;
+    }
+
+    /** A singleton, which may run twice for a while. */
+    boolean sweeps(SupplyBroker host) {
+        for (SupplyBroker broker : brokers) {
+            if (broker.up()) {
+                return broker == host || faulty() && chance(0.05);
+            }
         }
-        return new Sight(store.rows(), limits);
+        return false;
+    }
+
+    /** Whoever reaped the process confirms its end, and the others are told to look. */
+    void crashSeen(Holder victim) {
+        plan(MS + random.nextLong(30 * MS), () -> {
+            store.update(victim, row -> Optional.of(row.stop()));
+            lookNow();
+        });
+    }
+
+    private void lookNow() {
+        for (SupplyBroker broker : brokers) {
+            arrive(broker, node -> node.tell(new Input.LookNow()), false);
+        }
     }
 
     private void remember() {
@@ -329,8 +404,9 @@ final class SupplyWorld {
         long rate = course.rate * Limit.MICROS;
         long burst = Math.max(Limit.MICROS, rate * PATIENCE_NS / 1_000_000_000L / 10 * course.burstTenthsOfW);
         if (versions.isEmpty()) {
-            insert(new LimitRow(
-                    topic, 1, new Share(rate, burst), course.floorPermille, Sharing.GOSSIP, Optional.empty(), false));
+            long version = store.lastVersion(topic) + 1;
+            Share limit = new Share(rate, burst);
+            insert(new LimitRow(topic, version, limit, course.floorPermille, Sharing.GOSSIP, minter(), false, true));
             return;
         }
         LimitRow last = versions.get(versions.size() - 1);
@@ -344,14 +420,26 @@ final class SupplyWorld {
         if (course.has(Flaw.OVERLAPPING_VERSIONS)) {
             insert(last.finished().next(limit, floor, Sharing.GOSSIP).orElseThrow());
         } else {
-            last.next(limit, floor, Sharing.GOSSIP).ifPresent(this::insert);
+            last.next(limit, floor, Sharing.GOSSIP)
+                    .flatMap(row -> minter().map(minter -> row.claim(Optional.empty(), minter))
+                            .orElse(Optional.of(row)))
+                    .ifPresent(this::insert);
         }
+    }
+
+    /** The holder where the topic's definition is at home, dead or alive; at times nobody's. */
+    private Optional<Holder> minter() {
+        SupplyBroker broker = brokers[random.nextInt(brokers.length)];
+        return chance(0.2) ? Optional.empty() : Optional.ofNullable(broker.holder());
     }
 
     private void insert(LimitRow row) {
         note("limit", row);
-        store.insertLimit(row);
+        store.putLimit(row);
         checker.limit(row);
+        if (chance(0.5)) {
+            lookNow();
+        }
     }
 
     private void nextFault() {
@@ -381,6 +469,10 @@ final class SupplyWorld {
             case PARTITION -> partition();
             case ONE_WAY_CUT -> cut[victim.index()][random.nextInt(brokers.length)] = true;
             case STORE_CUT -> storeCut[victim.index()] = true;
+            case STORE_OUTAGE -> {
+                Arrays.fill(storeCut, true);
+                plan(random.nextLong(course.longestOutageMs * MS), () -> Arrays.fill(storeCut, false));
+            }
             case STORE_TROUBLE -> troubled = true;
             case HEAL -> mend();
             case LEAVE -> victim.leave();
@@ -429,7 +521,8 @@ final class SupplyWorld {
     /** An operator who does not err (A5): only processes that are dead. */
     private void confirmStops(double part) {
         for (LeaseRow row : store.rows()) {
-            boolean runs = brokers[indexOf(row.holder().broker())].runs(row.holder());
+            SupplyBroker broker = brokers[indexOf(row.holder().broker())];
+            boolean runs = broker.runs(row.holder()) || broker.starting();
             if (!runs && row.state() != LeaseRow.State.STOPPED && chance(part)) {
                 store.update(row.holder(), stored -> Optional.of(stored.stop()));
             }

@@ -6,7 +6,6 @@ import io.weir.limiter.supply.algorithm.SupplyEvent.Burned;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Credited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Debited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Delivered;
-import io.weir.limiter.supply.algorithm.SupplyEvent.Fenced;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Inherited;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Minted;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Recovered;
@@ -20,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * One holder's decisions: commands in, effects out, one at a time; while it is not {@link #idle} the caller keeps commands
@@ -28,15 +29,14 @@ import java.util.function.Function;
  *
  * <pre>
  *          debit, burn, refloor           removed (something)
- *   IDLE ───────────────────► AT_THE_GATE ─────────────────────────► WRITING ── unknown ──┐ the same event under the
- *    ▲  ◄──────────────────────────┘ removed (nothing)              ▲   │  ▲ └────────────┘ same number again
- *    │  ── mint, transfer, inherit, destinationClosed, recover ─────┘   │  │
- *    ├──────────────── committed, or met by the same event ◄────────────┤  │
- *    │                                  recovering, met by an own event ┼──┘ apply it, next number
- *    └─ CLOSED (for ever) ◄──────────────── met by Fenced ◄─────────────┘
+ *   IDLE ───────────────────► AT_THE_GATE ─────────────────────────► WRITING ──── not known, or met by another event: it ends
+ *    ▲  ◄──────────────────────────┘ removed (nothing)              ▲   │
+ *    │  ── mint, transfer, inherit, destinationClosed, recover ─────┘   │
+ *    └──────────────────────────── committed ◄──────────────────────────┘         CLOSED: replayed a journal with Fenced in it
  * </pre>
  *
- * A write error alone never means fenced, and absence on a replay proves nothing: only what occupies the number does.
+ * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So a bookkeeper
+ * whose write is not known to be stored is no more; the next one replays, and {@link #recover}s.
  */
 public class Bookkeeper {
     private enum State {
@@ -52,6 +52,9 @@ public class Bookkeeper {
     private Function<Map<TopicName, Holding>, SupplyEvent> onRemoved;
     private SupplyEvent writing;
     private Holder creditor;
+    private Predicate<Holder> gone = holder -> false;
+    /** Whom what leaves the gate is for; null if it is burned or divided otherwise. */
+    private Holder debiting;
 
     public Bookkeeper(Ledger ledger) {
         this.ledger = ledger;
@@ -61,11 +64,10 @@ public class Bookkeeper {
     }
 
     /**
-     * To be called first by an actor that has replayed its own journal: nothing that it read may be used before this is
-     * committed. A write of its former life, sent and not answered, may land at the next number at any time; an event of its own
-     * there settles that. (SUPPLY.md used a replay at once. A late {@code Debited} then takes away what the gate uses: an heir
-     * adopts and delivers it while the kept account still admits with it.) The gate goes on meanwhile: what it holds
-     * is at most what either outcome leaves.
+     * To be called first, on the replayed journal: nothing of it may be used before this is committed. A write of a former life, sent
+     * and not answered, may land at the next number at any time; an event of its own there settles that. (SUPPLY.md used a replay at
+     * once. A late {@code Debited} then takes away what the gate uses: an heir adopts and delivers it while the kept account still
+     * admits with it.) The gate goes on meanwhile: what it holds is at most what either outcome leaves.
      */
     public List<Effect> recover(long life) {
         return state == State.CLOSED ? List.of(new Effect.CloseGate()) : write(new Recovered(life));
@@ -83,19 +85,34 @@ public class Bookkeeper {
         return state == State.CLOSED;
     }
 
+    /** Nothing is handed to those for whom this holds: whoever was seen fenced or stopped may be forgotten ({@link Retention}). */
+    void avoid(Predicate<Holder> holders) {
+        gone = holders;
+    }
+
     /** Whether a transfer to this holder may begin: one is open for a pair. */
     public boolean canDebit(Holder to) {
-        return ledger.openTransfers().stream()
-                .noneMatch(transfer -> transfer.id().from().equals(ledger.holder())
-                        && transfer.id().to().equals(to)
-                        && !arrived.contains(transfer.id()));
+        return !gone.test(to)
+                && ledger.openTransfers().stream()
+                        .noneMatch(transfer -> transfer.id().from().equals(ledger.holder())
+                                && transfer.id().to().equals(to)
+                                && !arrived.contains(transfer.id()));
+    }
+
+    /** The part of {@code mine} that goes to a broker with {@code theirs} when the ring's step is {@code wanted}. */
+    protected Holding part(Holding mine, Holding theirs, Share wanted, boolean theyNeedItMore) {
+        Holding cut = mine.cutFor(theirs, wanted);
+        return cut.isNone() && wanted.rateMicros() > 0 && theyNeedItMore ? Exchange.oneAccount(mine) : cut;
     }
 
     public List<Effect> debit(Holder to, Map<TopicName, Holding> wanted) {
         if (!canDebit(to)) {
             throw new IllegalStateException("a transfer from " + ledger.holder() + " to " + to + " is open");
         }
-        return atTheGate(wanted, removed -> new Debited(new Transfer(ledger.nextTransfer(to), removed)));
+        List<Effect> effects =
+                atTheGate(wanted, removed -> new Debited(new Transfer(ledger.nextTransfer(to), removed)));
+        debiting = to;
+        return effects;
     }
 
     /** Burns as much of the topic's debt as is here; with nothing owed, it says again that the version is done. */
@@ -168,6 +185,16 @@ public class Bookkeeper {
         return write(new Delivered(id));
     }
 
+    /** Whether what this holder has open, is about to debit or about to adopt may make it look into that holder's journal. */
+    public boolean mayLookUp(Holder closed) {
+        boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
+        List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
+        return state == State.AT_THE_GATE && closed.equals(debiting)
+                || debited
+                || Stream.concat(more.stream(), ledger.openTransfers().stream())
+                        .anyMatch(transfer -> transfer.id().to().equals(closed));
+    }
+
     /** Ends one open transfer to a holder whose journal is closed, which shows for ever whether it arrived. */
     public List<Effect> destinationClosed(Ledger destination) {
         require(State.IDLE);
@@ -198,8 +225,8 @@ public class Bookkeeper {
     }
 
     /**
-     * Mints what a version adds and takes on the debt of what it lowers. Full only for a name's very first version: a bucket
-     * that is deleted and created again would otherwise give 2b.
+     * Mints what a version adds and takes on the debt of what it lowers. Full only if the store knows nothing of
+     * the name: a bucket that is deleted and created again would otherwise give 2b ({@link Retention}).
      *
      * @param row read from the store, with this holder as its minter
      * @param before the limit of the version before; none for the first
@@ -215,7 +242,7 @@ public class Bookkeeper {
     }
 
     protected boolean startsFull(LimitRow row) {
-        return row.version() == 1;
+        return row.first();
     }
 
     /** Takes over one account of a victim whose row names this holder as its heir. */
@@ -293,35 +320,11 @@ public class Bookkeeper {
                 : List.of();
     }
 
-    /** Nobody knows whether the write is stored: until it is answered, a debit stays removed and a credit unused. */
-    public List<Effect> unknown() {
-        require(State.WRITING);
-        return List.of(new Effect.Append(ledger.sequence() + 1, writing));
-    }
-
-    /** The number is taken by {@code there}. */
-    public List<Effect> met(SupplyEvent there) {
-        require(State.WRITING);
-        if (there.equals(writing)) {
-            return committed();
-        }
-        if (there instanceof Fenced) {
-            ledger.apply(there);
-            state = State.CLOSED;
-            return List.of(new Effect.CloseGate());
-        }
-        if (writing instanceof Recovered) {
-            ledger.apply(there);
-            return unknown();
-        }
-        throw new IllegalStateException(
-                "journal of " + ledger.holder() + " holds " + there + " where " + writing + " was to be written");
-    }
-
     private List<Effect> atTheGate(
             Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, SupplyEvent> event) {
         require(State.IDLE);
         onRemoved = event;
+        debiting = null;
         state = State.AT_THE_GATE;
         return List.of(new Effect.RemoveAtGate(wanted));
     }
@@ -330,7 +333,7 @@ public class Bookkeeper {
         require(State.IDLE);
         writing = event;
         state = State.WRITING;
-        return unknown();
+        return List.of(new Effect.Append(ledger.sequence() + 1, event));
     }
 
     private void require(State expected) {

@@ -12,17 +12,31 @@ import java.util.List;
  * start of a new topic. What it says is wanted; a {@link Bookkeeper} moves it.
  */
 public final class Exchange {
+    private static final int ALL_OR_NOTHING_FACTOR = 2;
+
     private Exchange() {}
 
-    /** What goes to a neighbour that told its share and demand. A share that cannot admit goes as a whole, if theirs can. */
-    public static Holding handedOver(
-            SupplyEdge edge, Holding mine, Demand myDemand, Holding theirs, Demand theirDemand) {
+    /**
+     * What goes to a broker that told its share and demand. A share that cannot admit goes as a whole, if theirs can. Where the step
+     * would leave one side's accounts without a message of burst, a whole account goes to the side with more than twice the demand:
+     * otherwise a small burst that lies in two accounts of an idle broker would never reach the one that needs it.
+     */
+    static Holding handedOver(
+            Bookkeeper keeper, SupplyEdge edge, Holding mine, Demand myDemand, Holding theirs, Demand theirDemand) {
         if (homeless(mine)) {
             return theirs.share().admits() ? mine : Holding.NONE;
         }
-        return mine.lame()
-                ? Holding.NONE
-                : mine.cutFor(theirs, edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand));
+        if (mine.lame()) {
+            return Holding.NONE;
+        }
+        Share step = edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand);
+        boolean theyNeedItMore = theirDemand.rateMicros() / ALL_OR_NOTHING_FACTOR > myDemand.rateMicros();
+        return keeper.part(mine, theirs, step, theyNeedItMore);
+    }
+
+    static Holding oneAccount(Holding mine) {
+        Account account = mine.leased().rateMicros() > 0 ? Account.LEASED : Account.KEPT;
+        return Holding.of(account, mine.in(account));
     }
 
     /**

@@ -33,6 +33,14 @@ public class Lease {
         return !shut && !closed && nowNs - usableUntilNs < 0;
     }
 
+    /**
+     * Whether the store answered lately: a renewal is due every quarter of the lease, so two in a row are missing if more than half of it
+     * is over. What has to be stored is then better not begun.
+     */
+    public boolean fresh(long nowNs) {
+        return remainingNs(nowNs) > lengthNs / 2;
+    }
+
     /** Closes both accounts for ever: fenced or leaving. Only then may the holder be confirmed as stopped. */
     public void close() {
         closed = true;

@@ -13,7 +13,6 @@ import io.weir.limiter.supply.algorithm.SupplyEvent.Recovered;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Refloored;
 import io.weir.limiter.supply.algorithm.SupplyEvent.Refunded;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -174,6 +173,10 @@ public final class Ledger {
         return fencedBy.isPresent();
     }
 
+    public Optional<Holder> fencedBy() {
+        return fencedBy;
+    }
+
     public Map<TopicName, Holding> shares() {
         return shares;
     }
@@ -207,10 +210,6 @@ public final class Ledger {
         List<Transfer> all = new ArrayList<>(open.values());
         all.addAll(adopted.values());
         return all;
-    }
-
-    public Collection<Transfer> adoptedTransfers() {
-        return adopted.values();
     }
 
     public boolean isOpen(Transfer.Id id) {

@@ -19,6 +19,18 @@ public final class LimitBook {
     private final Map<TopicName, Page> pages = new LinkedHashMap<>();
     private final Set<TopicName> unfinished = new LinkedHashSet<>();
     private final List<TopicName> topics = new ArrayList<>();
+    private long upTo;
+
+    /** The number of the last change that was read. */
+    public long upTo() {
+        return upTo;
+    }
+
+    /** What changed since {@link #upTo}, up to the given number. */
+    public Set<TopicName> read(long newUpTo, List<LimitRow> rows) {
+        upTo = Math.max(upTo, newUpTo);
+        return read(rows);
+    }
 
     /** Takes rows in, in any order and as often as they come; answers the topics whose last version is another now. */
     public Set<TopicName> read(List<LimitRow> rows) {
@@ -46,9 +58,12 @@ public final class LimitBook {
         return changed;
     }
 
-    /** Among the same rows: a version is inserted before its successor, so both come together if neither was read before. */
+    /**
+     * Among the same rows: a version is inserted before its successor, so both come together if neither was read before. Before one that is
+     * done there may be none any more ({@link Retention}), and nobody need know.
+     */
     private static Share limitBefore(LimitRow row, List<LimitRow> rows) {
-        if (row.version() == 1) {
+        if (row.first() || row.done()) {
             return Share.NONE;
         }
         return rows.stream()
@@ -74,6 +89,10 @@ public final class LimitBook {
 
     public Collection<Page> pages() {
         return pages.values();
+    }
+
+    public List<TopicName> topics() {
+        return topics;
     }
 
     /** The topics whose last version is not done. */

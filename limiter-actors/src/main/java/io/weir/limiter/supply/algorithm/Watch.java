@@ -1,8 +1,10 @@
 package io.weir.limiter.supply.algorithm;
 
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The watcher's side of everybody's lease. It is told rows together with its own clock, read <i>after</i> the answer came, and
@@ -21,6 +23,9 @@ public final class Watch {
     private final long patienceNs;
     private final long longestGapNs;
     private final Map<Holder, Sight> sights = new LinkedHashMap<>();
+    /** Those that were ever seen fenced or stopped; one for each death in this process's life. */
+    private final Set<Holder> gone = new HashSet<>();
+
     private boolean reading;
     private long lastReadNs;
 
@@ -47,11 +52,19 @@ public final class Watch {
         reading = true;
         lastReadNs = nowNs;
         for (LeaseRow row : rows) {
+            if (row.state() != LeaseRow.State.LIVE) {
+                gone.add(row.holder());
+            }
             Sight sight = sights.get(row.holder());
             if (sight == null || !sight.row.equals(row)) {
                 sights.put(row.holder(), new Sight(row, nowNs));
             }
         }
+    }
+
+    /** Whether the holder was ever seen fenced or stopped; no row goes back from that. */
+    public boolean gone(Holder holder) {
+        return gone.contains(holder);
     }
 
     /** Whether the holder may be fenced: a live row, unchanged for W and for {@code courtesyNs} more. */

@@ -2,7 +2,10 @@ package io.weir.limiter.simulation.supply;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.typesafe.config.Config;
+import com.typesafe.config.ConfigFactory;
 import io.weir.limiter.simulation.supply.SupplySimulation.Catch;
+import io.weir.limiter.supply.algorithm.Terms;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -11,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class SupplySimulationTest {
-    private static final int SEEDS = 3_000;
+    private static final int SEEDS = 1_000;
     private static final int DIRECTED_SEEDS = 12;
 
     /** The invariants by which each flaw may show first. */
@@ -39,7 +42,11 @@ class SupplySimulationTest {
             Map.entry(Flaw.RECOVER_WITHOUT_BARRIER, Set.of("C5", "thrown")),
             Map.entry(Flaw.SNAPSHOT_WITHOUT_LEGACIES, Set.of("C3")),
             Map.entry(Flaw.SETTLED_DEBT_FORGOTTEN, Set.of("C6")),
-            Map.entry(Flaw.STAMP_AT_CONFIRM, Set.of("C1", "C5")));
+            Map.entry(Flaw.STAMP_AT_CONFIRM, Set.of("C1", "C5")),
+            Map.entry(Flaw.FORGET_WITHOUT_ASKING, Set.of("C6")),
+            Map.entry(Flaw.ROUND_WITHOUT_END, Set.of("C8")),
+            Map.entry(Flaw.JOURNAL_SHUT_FOR_LONG, Set.of("C6", "C8")),
+            Map.entry(Flaw.RATE_STAYS_WITH_SMALL_BURST, Set.of("C8")));
 
     @Test
     void shouldKeepEveryInvariantWhenAnythingFails() {
@@ -89,7 +96,7 @@ class SupplySimulationTest {
             })
     void shouldSeeTheFlawInTheAdmissionsAloneWhenOnlyTheHardBoundIsChecked(Flaw flaw) {
         boolean seen = false;
-        for (long seed = 1; seed <= 40 && !seen; seed++) {
+        for (long seed = 1; seed <= 200 && !seen; seed++) {
             SupplyRun run = SupplySimulation.run(seed, course -> {
                 course.directedAt(flaw).flawed(flaw);
                 course.watched = "C1";
@@ -97,6 +104,19 @@ class SupplySimulationTest {
             seen = !run.violations().isEmpty();
         }
         assertThat(seen).as("%s shows in C1", flaw).isTrue();
+    }
+
+    /** A broker's own proportions: whoever changes a default changes the simulation with it. */
+    @Test
+    void shouldSimulateWhatBrokersAreSetTo() {
+        Config supply = ConfigFactory.parseResources("reference.conf").getConfig("weir.supply");
+        assertThat(SupplyWorld.BROKER_TERMS)
+                .isEqualTo(Terms.of(
+                        supply.getDuration("lease").toNanos(),
+                        supply.getLong("drift-ppm"),
+                        supply.getDuration("guard").toNanos(),
+                        supply.getDuration("round").toNanos(),
+                        supply.getDouble("dead-band")));
     }
 
     @Test

@@ -117,44 +117,27 @@ class BookkeeperTest {
     }
 
     @Test
-    void shouldWriteTheSameEventUnderTheSameNumberWhenTheOutcomeIsUnknown() {
+    void shouldBeClosedForEverWhenItsJournalEndsWithFenced() {
         mint();
-        debitHalf();
-        List<Effect> again = a.unknown();
-        assertThat(again).isEqualTo(a.unknown());
-        assertThat(((Append) again.get(0)).sequence()).isEqualTo(2);
-        assertThat(a.met(appended(again))).as("its own event is there").hasSize(1);
-        assertThat(a.idle()).isTrue();
+        a.ledger().apply(new SupplyEvent.Fenced(C));
+        Bookkeeper closed = new Bookkeeper(a.ledger());
+        assertThat(closed.closed()).isTrue();
+        assertThat(closed.recover(2)).containsExactly(new Effect.CloseGate());
+        assertThatThrownBy(() -> closed.mint(row(2, LIMIT, A), LIMIT)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
-    void shouldCloseForEverWhenItMeetsFenced() {
+    void shouldWriteAnEventOfItsOwnBeforeItUsesAReplay() {
         mint();
-        debitHalf();
-        assertThat(a.met(new SupplyEvent.Fenced(C))).containsExactly(new Effect.CloseGate());
-        assertThat(a.closed()).isTrue();
-        assertThatThrownBy(() -> a.mint(row(2, LIMIT, A), LIMIT)).isInstanceOf(IllegalStateException.class);
-        assertThat(new Bookkeeper(a.ledger()).recover(2)).containsExactly(new Effect.CloseGate());
-    }
-
-    @Test
-    void shouldStopWhenAnotherEventIsWhereItsOwnBelongs() {
-        mint();
-        debitHalf();
-        assertThatThrownBy(() -> a.met(new SupplyEvent.Recovered(9))).isInstanceOf(IllegalStateException.class);
-    }
-
-    @Test
-    void shouldTakeInALateWriteOfItsFormerLifeBeforeItUsesAReplay() {
-        mint();
-        Ledger replayed = new Ledger(a.ledger().snapshot());
-        SupplyEvent late = new SupplyEvent.Debited(debitHalf());
-        Bookkeeper recovered = new Bookkeeper(replayed);
-        assertThat(recovered.recover(2)).containsExactly(new Append(2, new SupplyEvent.Recovered(2)));
-        assertThat(recovered.met(late)).containsExactly(new Append(3, new SupplyEvent.Recovered(2)));
+        a.ledger().apply(new SupplyEvent.Debited(debitHalf()));
+        Bookkeeper recovered = new Bookkeeper(new Ledger(a.ledger().snapshot()));
+        assertThat(recovered.recover(2)).containsExactly(new Append(3, new SupplyEvent.Recovered(2)));
+        assertThat(recovered.idle()).as("nothing else before it is stored").isFalse();
         Holding left = new Holding(new Supply(5 * MICROS, 2 * MICROS, 0), Supply.NONE);
         assertThat(recovered.committed()).containsExactly(new Effect.ResetGate(Map.of(TOPIC, left)));
-        assertThat(recovered.resend()).as("the late debit is sent now").hasSize(1);
+        assertThat(recovered.resend())
+                .as("a debit that was stored late is sent now")
+                .hasSize(1);
     }
 
     @Test

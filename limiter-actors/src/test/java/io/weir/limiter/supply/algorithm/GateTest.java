@@ -4,8 +4,10 @@ import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.supply.algorithm.Gate.Verdict;
+import java.util.Map;
 import java.util.Random;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,6 +19,7 @@ class GateTest {
     private static final long START = Long.MAX_VALUE - SECOND;
     private static final Holder ME = new Holder(new BrokerId("a"), 2);
     private static final Holder PEER = new Holder(new BrokerId("b"), 7);
+    private static final TopicName TOPIC = new TopicName("t");
     private static final Supply FULL = new Supply(MICROS, 2 * MICROS, 2 * MICROS);
 
     private final Lease lease = new Lease(LEASE);
@@ -186,6 +189,32 @@ class GateTest {
         assertThat(gate.held(START).leased()).isEqualTo(new Supply(5 * MICROS, 2 * MICROS, 3 * MICROS / 2));
         Holding rest = gate.remove(new Holding(new Supply(9 * MICROS, 9 * MICROS, 0), Supply.NONE), START);
         assertThat(rest.leased()).isEqualTo(new Supply(5 * MICROS, 2 * MICROS, 3 * MICROS / 2));
+    }
+
+    @Test
+    void shouldGiveNothingAwayWhenTheStoreIsSilentSoThatACutOffBrokerAdmitsAllThatItKeeps() {
+        Supply half = new Supply(100 * MICROS, 50 * MICROS, 0);
+        gate.add(new Holding(half, half), START);
+        long cutNs = START + LEASE / 2;
+        assertThat(gate.release(new Holding(half, half), cutNs - 1)).isNotEqualTo(Holding.NONE);
+        gate.add(new Holding(half, half), cutNs - 1);
+
+        Bookkeeper keeper = new Bookkeeper(new Ledger(ME));
+        Effect asked =
+                keeper.debit(PEER, Map.of(TOPIC, new Holding(half, half))).get(0);
+        Holding wanted = ((Effect.RemoveAtGate) asked).wanted().get(TOPIC);
+        assertThat(keeper.removed(Map.of(TOPIC, gate.release(wanted, cutNs)))).isEmpty();
+        assertThat(keeper.idle())
+                .as("nothing was begun that the store would have to keep")
+                .isTrue();
+        int passed = 0;
+        for (long ns = cutNs + LEASE; ns < cutNs + LEASE + 10 * SECOND; ns += SECOND / 1000) {
+            long nowNs = ns;
+            passed += gate.admit(1, () -> nowNs) == Verdict.KEPT ? 1 : 0;
+        }
+        assertThat(passed).as("of 50 + 100 a second in 10 s").isBetween(1_047, 1_050);
+        lease.renewed(cutNs + LEASE + 10 * SECOND);
+        assertThat(gate.release(wanted, cutNs + LEASE + 10 * SECOND).share()).isEqualTo(wanted.share());
     }
 
     @Test

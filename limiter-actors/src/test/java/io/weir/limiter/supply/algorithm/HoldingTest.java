@@ -3,6 +3,7 @@ package io.weir.limiter.supply.algorithm;
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
@@ -13,6 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HoldingTest {
+    private static final Bookkeeper KEEPER = new Bookkeeper(new Ledger(new Holder(new BrokerId("b1"), 1)));
+
     @Test
     void shouldNeverLeaveARateWithoutAMessageOfBurstWhenAnyPartMoves() {
         SplittableRandom random = new SplittableRandom(1);
@@ -61,7 +64,7 @@ class HoldingTest {
         for (int round = 0; round < 500; round++) {
             for (int from = 0; from < brokers; from++) {
                 for (int to : new int[] {(from + 1) % brokers, (from + brokers - 1) % brokers}) {
-                    Holding moved = Exchange.handedOver(edge, ring[from], demand(from), ring[to], demand(to));
+                    Holding moved = Exchange.handedOver(KEEPER, edge, ring[from], demand(from), ring[to], demand(to));
                     ring[from] = ring[from].minus(moved);
                     ring[to] = ring[to].plus(moved);
                 }
@@ -73,6 +76,20 @@ class HoldingTest {
         assertThat(ring[0].share().rateMicros()).isGreaterThan(limit.rateMicros() / 100 * 97);
         assertThat(ring[0].share().burstMicros()).isGreaterThan(limit.burstMicros() / 5 * 2);
         assertThat(ring).noneMatch(Holding::lame);
+    }
+
+    /** Seen in the simulation: a topic's one busy broker had nothing of it for good. */
+    @Test
+    void shouldGiveUpAnAccountWhenAnIdleBrokersSmallBurstLiesInTwo() {
+        Limit limit = Limit.of(30, 9);
+        SupplyEdge edge = new SupplyEdge(limit, 4, 2, 0.03);
+        Supply account = new Supply(5 * MICROS, MICROS * 3 / 2, 0);
+        Holding idle = new Holding(account, account);
+        assertThat(Exchange.handedOver(KEEPER, edge, idle, demand(1), Holding.NONE, demand(0)))
+                .isEqualTo(new Holding(account, Supply.NONE));
+        assertThat(Exchange.handedOver(KEEPER, edge, idle, demand(0), Holding.NONE, demand(0)))
+                .as("to one that needs it no more than this one")
+                .isEqualTo(Holding.NONE);
     }
 
     private static Demand demand(int broker) {
@@ -113,7 +130,9 @@ class HoldingTest {
         assertThat(Exchange.toOthers(new Share(9 * MICROS, 0), 2)).isEmpty();
         Holding homeless = new Holding(new Supply(MICROS, MICROS / 2, 0), Supply.NONE);
         Holding rich = new Holding(new Supply(MICROS, 5 * MICROS, 0), Supply.NONE);
-        assertThat(Exchange.handedOver(null, homeless, null, rich, null)).isEqualTo(homeless);
-        assertThat(Exchange.handedOver(null, homeless, null, homeless, null)).isEqualTo(Holding.NONE);
+        assertThat(Exchange.handedOver(KEEPER, null, homeless, null, rich, null))
+                .isEqualTo(homeless);
+        assertThat(Exchange.handedOver(KEEPER, null, homeless, null, homeless, null))
+                .isEqualTo(Holding.NONE);
     }
 }
