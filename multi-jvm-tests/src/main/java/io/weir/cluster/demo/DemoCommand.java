@@ -86,9 +86,12 @@ public final class DemoCommand implements CliCommand {
         Runtime.getRuntime().addShutdownHook(new Thread(this::interrupt, "demo-end"));
         Path directory = temporary();
         try {
-            return tour(directory);
+            try {
+                return tour(directory);
+            } finally {
+                delete(directory);
+            }
         } finally {
-            delete(directory);
             cleanedUp.countDown();
         }
     }

@@ -500,13 +500,7 @@ public final class LocalCluster {
                 .flatMap(name -> state.process(name).stream())
                 .filter(LocalProcess::isAlive)
                 .toList();
-        running.forEach(process -> {
-            if (process.name().equals(ClusterState.STORE)) {
-                StoreServer.stop(process.pid());
-            } else {
-                process.terminate();
-            }
-        });
+        running.forEach(LocalProcess::terminate);
         for (LocalProcess process : running) {
             if (process.awaitExit(STOP_WITHIN_MS)) {
                 progress.say(String.format("%-12s stopped", process.name()));

@@ -1,6 +1,7 @@
 package io.weir.supervisor.local;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import io.weir.supervisor.store.StoreServer;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Files;
@@ -51,15 +52,31 @@ public record LocalProcess(String name, long pid, long startedAtMs) implements S
         return handle().isPresent();
     }
 
-    /** Asks it to end (SIGTERM). */
+    /** Asks it to end: SIGTERM, or what the store takes for that. */
     void terminate() {
-        handle().ifPresent(ProcessHandle::destroy);
+        handle().ifPresent(found -> {
+            if (isStore()) {
+                StoreServer.stop(pid);
+            } else {
+                found.destroy();
+            }
+        });
     }
 
     /** Ends it at once (SIGKILL), and waits until it has ended. */
     public void kill() {
-        handle().ifPresent(ProcessHandle::destroyForcibly);
+        handle().ifPresent(found -> {
+            if (isStore()) {
+                StoreServer.kill(pid);
+            } else {
+                found.destroyForcibly();
+            }
+        });
         awaitExit(KILL_WITHIN_MS);
+    }
+
+    private boolean isStore() {
+        return name.equals(ClusterState.STORE);
     }
 
     /** Whether it has ended in time. */

@@ -253,7 +253,7 @@ final class PostgresData {
     }
 
     /** Empty for one that has ended and elsewhere than on Linux. */
-    private static String name(long pid) {
+    static String name(long pid) {
         try {
             return Files.readString(Path.of("/proc", Long.toString(pid), "comm"))
                     .strip();

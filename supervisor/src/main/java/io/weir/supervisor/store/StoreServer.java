@@ -138,11 +138,35 @@ public final class StoreServer implements AutoCloseable {
         return url(address) + "?user=" + USER + "&password=" + password;
     }
 
-    /** Ends a server cleanly without waiting for its clients, and whatever is still preparing to become one. */
+    /** Ends a server cleanly without waiting for its clients. One that is still being prepared ends as {@link #kill} ends it. */
     public static void stop(long pid) {
-        // The second is for a shell that ignores the first; a server that has heard the first ignores the second.
-        Command.of(List.of("/bin/sh", "-c", "kill -INT \"$1\" && kill -TERM \"$1\"", "weir", Long.toString(pid)))
-                .succeeds();
+        if (isPreparing(pid)) {
+            kill(pid);
+        } else {
+            Command.of(List.of("kill", "-INT", Long.toString(pid))).succeeds();
+        }
+    }
+
+    /**
+     * Ends a server at once. While it is prepared, a shell, a JVM and initdb are at work; all of them end with it, and what they leave is swept
+     * by the next one that prepares.
+     */
+    public static void kill(long pid) {
+        if (isPreparing(pid)) {
+            // Whoever stands still starts nobody, so no child is missed.
+            Command.of(List.of("kill", "-STOP", Long.toString(pid))).succeeds();
+            ProcessHandle.of(pid).stream()
+                    .flatMap(ProcessHandle::children)
+                    .toList()
+                    .forEach(child -> kill(child.pid()));
+        }
+        ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+    }
+
+    /** A server's children are its own to end. Where no name can be seen, it counts as a server. */
+    private static boolean isPreparing(long pid) {
+        String name = PostgresData.name(pid);
+        return !name.isEmpty() && !name.equals("postgres");
     }
 
     @Override
