@@ -14,9 +14,9 @@ import io.weir.cluster.history.Violation;
 import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
-import io.weir.limiter.supply.Failpoints.Step;
+import io.weir.limiter.supply.gate.AdmissionHistory;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.actor.Failpoints.Step;
 import io.weir.supervisor.local.LocalClusterException;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
@@ -111,7 +111,7 @@ class FailpointsIT {
                     assertThat(open.stream().map(entry -> entry.getName()))
                             .as("%s", jar)
                             .noneMatch(name -> name.startsWith("io/weir/cluster/failpoints/armed")
-                                    || name.equals("META-INF/services/io.weir.limiter.supply.Failpoints"));
+                                    || name.equals("META-INF/services/io.weir.limiter.supply.actor.Failpoints"));
                 }
             }
         }

@@ -7,7 +7,7 @@ import io.weir.cluster.RealClient.Sender;
 import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,8 +3,8 @@ package io.weir.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.Endpoint;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
-import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import java.io.IOException;

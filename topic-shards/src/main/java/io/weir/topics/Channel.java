@@ -2,7 +2,7 @@ package io.weir.topics;
 
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.TopicGate;
+import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;

@@ -1,7 +1,7 @@
 package io.weir.topics;
 
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.gate.Gates;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;

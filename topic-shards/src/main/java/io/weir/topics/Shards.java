@@ -2,8 +2,8 @@ package io.weir.topics;
 
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.Gates;
-import io.weir.limiter.supply.TopicGate;
+import io.weir.limiter.supply.gate.Gates;
+import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;

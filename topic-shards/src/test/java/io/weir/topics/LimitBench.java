@@ -5,11 +5,11 @@ import static io.weir.config.value.Limit.MICROS;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
-import io.weir.limiter.supply.Gates;
-import io.weir.limiter.supply.TopicGate;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.Holding;
-import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.gate.Gates;
+import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
@@ -39,7 +39,7 @@ import org.openjdk.jmh.annotations.Warmup;
  *
  * <p>{@code clock}: told, a field, so that only the work is measured; read, {@code System.nanoTime} as in a broker. {@code turn}: messages of
  * one publisher that come at once. A broker reads the clock twice for a run of them ({@link
- * io.weir.limiter.supply.algorithm.Gate#admitNext}), so alone a message pays for both readings.
+ * io.weir.limiter.supply.gate.algorithm.Gate#admitNext}), so alone a message pays for both readings.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

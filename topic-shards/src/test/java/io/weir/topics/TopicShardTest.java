@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Sharing;
-import io.weir.limiter.supply.TopicGate;
+import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.ShardsFixture.Reader;
 import io.weir.topics.TopicDefinition.LimitSettings;
 import java.util.concurrent.TimeUnit;

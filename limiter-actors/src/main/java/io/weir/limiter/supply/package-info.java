@@ -1,5 +1,5 @@
 /**
- * The supply protocol as it runs in a broker: the gates that admit, and the actors that move supply between brokers. What they
- * decide is in {@code algorithm}; here is who asks, and when.
+ * How a limit is split over brokers, and stays hard: {@code protocol} decides, {@code actor} carries it out, {@code gate}
+ * admits, {@code value} is what they speak of, {@code wire} how it travels.
  */
 package io.weir.limiter.supply;

@@ -3,7 +3,7 @@ package io.weir.cluster.chaos;
 import io.weir.cluster.failpoints.CrashPoint;
 import io.weir.cluster.failpoints.Sabotage;
 import io.weir.cluster.stage.Conditions;
-import io.weir.limiter.supply.Failpoints.Step;
+import io.weir.limiter.supply.actor.Failpoints.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;

@@ -3,7 +3,7 @@ package io.weir.cluster.chaos;
 import io.weir.cluster.history.HistoryWriter;
 import io.weir.cluster.history.StoreRecorder;
 import io.weir.config.value.Limit;
-import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.value.LimitRow;
 import io.weir.supervisor.node.TopicRequest;
 import java.sql.SQLException;
 import java.time.Duration;

@@ -11,7 +11,7 @@ import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
 import io.weir.cluster.history.StoreRecorder;
 import io.weir.cluster.history.SupplyAudit;
-import io.weir.limiter.supply.AdmissionHistory;
+import io.weir.limiter.supply.gate.AdmissionHistory;
 import io.weir.supervisor.node.TopicDescription;
 import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import io.weir.supervisor.node.TopicRequest;

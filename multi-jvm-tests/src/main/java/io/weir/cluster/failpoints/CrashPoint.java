@@ -1,6 +1,6 @@
 package io.weir.cluster.failpoints;
 
-import io.weir.limiter.supply.Failpoints.Step;
+import io.weir.limiter.supply.actor.Failpoints.Step;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;

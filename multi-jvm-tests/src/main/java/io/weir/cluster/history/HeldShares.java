@@ -2,10 +2,10 @@ package io.weir.cluster.history;
 
 import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.algorithm.Account;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;

@@ -1,11 +1,11 @@
 package io.weir.cluster.history;
 
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.LeaseRow;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.LimitRow;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;

@@ -4,7 +4,7 @@ import io.weir.cluster.history.History.Nemesis;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -2,11 +2,11 @@ package io.weir.cluster.history;
 
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.LeaseRow;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.LimitRow;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;

@@ -4,7 +4,7 @@ import io.weir.cluster.history.History.BrokerState;
 import io.weir.cluster.history.History.Nemesis;
 import io.weir.cluster.history.History.Traffic;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

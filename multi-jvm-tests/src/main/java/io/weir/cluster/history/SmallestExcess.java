@@ -3,7 +3,7 @@ package io.weir.cluster.history;
 import io.weir.cluster.history.LimitCourse.Change;
 import io.weir.config.value.Limit;
 import io.weir.limiter.simulation.supply.MovingBound;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;

@@ -1,10 +1,10 @@
 package io.weir.cluster.history;
 
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.LeaseRow;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.LimitRow;
-import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

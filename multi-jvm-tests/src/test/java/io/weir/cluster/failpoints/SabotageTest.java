@@ -3,7 +3,7 @@ package io.weir.cluster.failpoints;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.weir.limiter.supply.Failpoints.Step;
+import io.weir.limiter.supply.actor.Failpoints.Step;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

@@ -6,7 +6,7 @@ import io.weir.cluster.history.LimitCourse.Change;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

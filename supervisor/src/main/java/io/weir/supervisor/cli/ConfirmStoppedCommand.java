@@ -5,7 +5,7 @@ import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
-import io.weir.limiter.supply.algorithm.Holder;
+import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.DataDirectory;
 import io.weir.supervisor.node.StartException;

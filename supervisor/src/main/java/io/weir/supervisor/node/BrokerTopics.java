@@ -7,7 +7,7 @@ import io.weir.config.SettingsException;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.Gates;
+import io.weir.limiter.supply.gate.Gates;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.Federation;

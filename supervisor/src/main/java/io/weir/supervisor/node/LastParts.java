@@ -2,7 +2,7 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.Treasury;
+import io.weir.limiter.supply.actor.Treasury;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;

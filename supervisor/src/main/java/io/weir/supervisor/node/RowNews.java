@@ -4,7 +4,7 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorRefResolver;
 import akka.actor.typed.ActorSystem;
 import io.weir.config.value.BrokerId;
-import io.weir.limiter.supply.Treasury;
+import io.weir.limiter.supply.actor.Treasury;
 import io.weir.topics.TopicDesk;
 import java.util.Map;
 

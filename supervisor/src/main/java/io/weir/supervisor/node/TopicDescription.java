@@ -3,8 +3,8 @@ package io.weir.supervisor.node;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.weir.config.value.Limit;
-import io.weir.limiter.supply.Treasury;
-import io.weir.limiter.supply.algorithm.LimitRow;
+import io.weir.limiter.supply.actor.Treasury;
+import io.weir.limiter.supply.value.LimitRow;
 import java.util.List;
 
 /**

@@ -1,9 +1,9 @@
 package io.weir.limiter.simulation.supply;
 
-import io.weir.limiter.supply.algorithm.LimitBook;
-import io.weir.limiter.supply.algorithm.Observed;
-import io.weir.limiter.supply.algorithm.Retention;
-import io.weir.limiter.supply.algorithm.Watch;
+import io.weir.limiter.supply.protocol.LimitBook;
+import io.weir.limiter.supply.protocol.Observed;
+import io.weir.limiter.supply.protocol.Retention;
+import io.weir.limiter.supply.protocol.Watch;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;

@@ -2,9 +2,9 @@ package io.weir.limiter.simulation.supply;
 
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.algorithm.TokenBucket;
-import io.weir.limiter.supply.algorithm.Gate;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.Lending;
+import io.weir.limiter.supply.gate.algorithm.Gate;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.gate.algorithm.Lending;
 
 /** Lending, without the rules that a course leaves out; the production one if it leaves out none. */
 final class FlawedLending extends Lending {

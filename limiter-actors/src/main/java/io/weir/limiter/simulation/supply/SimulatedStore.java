@@ -2,12 +2,12 @@ package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.algorithm.Holder;
-import io.weir.limiter.supply.algorithm.LeaseRow;
-import io.weir.limiter.supply.algorithm.Ledger;
-import io.weir.limiter.supply.algorithm.LimitRow;
-import io.weir.limiter.supply.algorithm.Retention;
-import io.weir.limiter.supply.algorithm.SupplyEvent;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.protocol.Retention;
+import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.weir.limiter.simulation.supply.SupplySimulation.Catch;
-import io.weir.limiter.supply.algorithm.Terms;
+import io.weir.limiter.supply.protocol.Terms;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;

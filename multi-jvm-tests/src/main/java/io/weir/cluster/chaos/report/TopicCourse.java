@@ -6,7 +6,7 @@ import io.weir.cluster.history.History;
 import io.weir.cluster.history.LimitCourse;
 import io.weir.cluster.history.Message;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

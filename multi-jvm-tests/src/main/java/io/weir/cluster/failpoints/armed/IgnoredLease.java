@@ -1,6 +1,6 @@
 package io.weir.cluster.failpoints.armed;
 
-import io.weir.limiter.supply.algorithm.Lease;
+import io.weir.limiter.supply.gate.algorithm.Lease;
 
 /** A lease that never runs out. What is left of it is still told truly, below zero when it is over. */
 final class IgnoredLease extends Lease {

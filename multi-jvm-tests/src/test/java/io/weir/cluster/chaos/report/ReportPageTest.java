@@ -7,7 +7,7 @@ import io.weir.cluster.history.HistoryCheck;
 import io.weir.cluster.history.HistoryWriter;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

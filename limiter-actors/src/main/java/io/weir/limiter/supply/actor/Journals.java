@@ -1,0 +1,43 @@
+package io.weir.limiter.supply.actor;
+
+import akka.actor.typed.ActorSystem;
+import akka.actor.typed.Props;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.protocol.Ledger;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Everybody's journals, to be read and, by whoever has fenced their holder, closed. */
+public final class Journals {
+    static final long TIMEOUT_MS = 5_000;
+
+    private final ActorSystem<?> system;
+    private final Failpoints failpoints;
+    private final AtomicLong reads = new AtomicLong();
+
+    public Journals(ActorSystem<?> system) {
+        this(system, Failpoints.NONE);
+    }
+
+    Journals(ActorSystem<?> system, Failpoints failpoints) {
+        this.system = system;
+        this.failpoints = failpoints;
+    }
+
+    /**
+     * Replays a journal; fails if that does not come to an end in time.
+     *
+     * @param closer appends {@code Fenced} in this one's name if the journal is open; empty to only read
+     */
+    public CompletionStage<Ledger> read(Holder of, Optional<Holder> closer) {
+        CompletableFuture<Ledger> answer = new CompletableFuture<>();
+        system.systemActorOf(
+                LedgerReader.create(of, closer, answer::complete, failpoints),
+                "weir-ledger-reader-" + reads.incrementAndGet(),
+                Props.empty());
+        return answer.orTimeout(TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    }
+}

@@ -1,0 +1,41 @@
+package io.weir.limiter.supply.actor;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.AbstractBehavior;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
+import io.weir.limiter.supply.protocol.PeerMessage;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One broker's end of the way to another: carries fill ratios, transfers of supply and acknowledgements there, and knows where it is.
+ * What to tell and how much to hand over is decided by the {@link io.weir.limiter.supply.protocol.SupplyNode}'s ring edges.
+ */
+final class RingNeighbour extends AbstractBehavior<PeerMessage> {
+    private final ActorRef<Treasury.Command> peer;
+    private final AtomicLong sent;
+
+    /** @param sent counts what was carried */
+    static Behavior<PeerMessage> create(ActorRef<Treasury.Command> peer, AtomicLong sent) {
+        return Behaviors.setup(context -> new RingNeighbour(context, peer, sent));
+    }
+
+    private RingNeighbour(ActorContext<PeerMessage> context, ActorRef<Treasury.Command> peer, AtomicLong sent) {
+        super(context);
+        this.peer = peer;
+        this.sent = sent;
+    }
+
+    @Override
+    public Receive<PeerMessage> createReceive() {
+        return newReceiveBuilder().onMessage(PeerMessage.class, this::onMessage).build();
+    }
+
+    private Behavior<PeerMessage> onMessage(PeerMessage message) {
+        sent.incrementAndGet();
+        peer.tell(new Treasury.Mail(message));
+        return this;
+    }
+}

@@ -1,0 +1,77 @@
+package io.weir.limiter.supply.actor;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.protocol.Retention;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The rows that the supply protocol needs of the store, besides the journals. Every change is one conditional update that the
+ * store decides and commits in one step: the conditions are those of {@link LeaseRow} and {@link LimitRow}. A call blocks for
+ * at most the time that the implementation was given and then throws, which means that its outcome is unknown.
+ */
+public interface SupplyStore {
+    /** What changed in the limits' rows after {@code after}, oldest first. */
+    record LimitChanges(long upTo, List<LimitRow> rows) {}
+
+    /** A new holder's row, LIVE; the same again for a holder that has one. */
+    LeaseRow register(Holder holder);
+
+    /** {@link LeaseRow#renew}: false if the row is no longer LIVE. */
+    boolean renew(Holder holder);
+
+    /** {@link LeaseRow#fence}. */
+    boolean fence(Holder victim, long observedRenewSeq);
+
+    /** {@link LeaseRow#stop}: only by the holder after closing its gate, by its file lock, or by an operator. */
+    void stop(Holder holder);
+
+    /** {@link LeaseRow#claim}. */
+    boolean claim(Holder victim, Account account, Optional<Holder> expectedHeir, Holder heir);
+
+    /** {@link LeaseRow#done}. */
+    void inherited(Holder victim, Account account);
+
+    /** All rows but those of holders that stopped and were inherited whole. */
+    List<LeaseRow> rows();
+
+    Optional<LeaseRow> row(Holder holder);
+
+    /** Every version that was inserted or changed after {@code after}, a number that an earlier answer gave, or 0 for all. */
+    LimitChanges limitsAfter(long after);
+
+    /** All versions of one topic, the oldest first. */
+    List<LimitRow> limits(TopicName topic);
+
+    /**
+     * Adds the first version of a topic that has none, whatever its number, or v + 1 if v is done ({@link LimitRow#next}); false if it
+     * can't be. True also if the version is there already with the same limit, floor and sharing, whoever mints it: an insert of unknown
+     * outcome may be repeated. And true without a row if a topic that has none is to have nothing: a deletion whose rows were removed.
+     */
+    boolean insert(LimitRow row);
+
+    /** {@link LimitRow#claim}. */
+    boolean claimMint(TopicName topic, long version, Optional<Holder> expectedMinter, Holder minter);
+
+    /** {@link LimitRow#finished}. */
+    void finished(TopicName topic, long version);
+
+    /** At most so many of the holders that stopped and were inherited whole, which {@link #rows} leaves out. */
+    List<Holder> closed(int most);
+
+    /**
+     * Removes a closed holder's row, journal and snapshots; what {@link Retention} says may go. False, and nothing is removed, if
+     * its row is not closed, or a row names it as the heir of what is not inherited yet, or as the minter of a version that is not done.
+     */
+    boolean forget(Holder closed);
+
+    /** Removes the versions of a limit below {@code below}; false if that one is not done, or none follows it. */
+    boolean forgetVersions(TopicName topic, long below);
+
+    /** Removes all versions of a limit; false unless {@code version} is the last one, done, and allows nothing. */
+    boolean forgetName(TopicName topic, long version);
+}

@@ -1,0 +1,32 @@
+package io.weir.limiter.supply.actor;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.Behaviors;
+import java.time.Duration;
+
+/**
+ * A cluster singleton that has the broker it runs on look after what nobody else finished: victims that no heir took on, versions
+ * of a limit whose minter died. It decides nothing by itself, so two of it do no harm.
+ */
+public final class Sweeper {
+    private enum Due {
+        DUE
+    }
+
+    private Sweeper() {}
+
+    /** @param local the supply of the broker that it runs on */
+    public static Behavior<?> create(ActorRef<Treasury.Command> local, Treasury.Equipment with) {
+        Duration interval = Duration.ofNanos(with.terms().sweepNs());
+        return Behaviors.<Due>withTimers(timers -> {
+            timers.startTimerWithFixedDelay(Due.DUE, interval);
+            return Behaviors.receive(Due.class)
+                    .onMessage(Due.class, due -> {
+                        local.tell(new Treasury.Sweep());
+                        return Behaviors.same();
+                    })
+                    .build();
+        });
+    }
+}

@@ -1,7 +1,0 @@
-package io.weir.limiter.supply.algorithm;
-
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Demand;
-
-/** One topic's gate as the thread that admits saw it. */
-public record GateSample(TopicName topic, Holding held, Demand demand, long waiting) {}

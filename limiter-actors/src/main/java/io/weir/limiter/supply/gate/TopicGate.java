@@ -1,0 +1,171 @@
+package io.weir.limiter.supply.gate;
+
+import io.weir.config.value.Limit;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.DemandWindow;
+import io.weir.limiter.supply.gate.algorithm.Gate;
+import io.weir.limiter.supply.protocol.GateSample;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.gate.algorithm.Lease;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/**
+ * One topic's gate at this broker, with what it counts. It is the same object for as long as the process lives, so the data
+ * path keeps it; which incarnation's supply it holds changes beneath. One thread admits, everybody may read the counters.
+ */
+public final class TopicGate {
+    /** A quarter of a second's arrivals weigh an eighth: fast enough to follow demand in a few rounds, slow enough not to follow noise. */
+    private static final long SLOT_NS = 250_000_000L;
+
+    private static final int SLOTS = 8;
+
+    private final TopicName topic;
+    private final DemandWindow window;
+    private final AtomicLong admitted = new AtomicLong();
+    private final AtomicLong admittedKept = new AtomicLong();
+    private final AtomicLong delayed = new AtomicLong();
+    private final AtomicLong refused = new AtomicLong();
+    private final AdmissionHistory history;
+    private Holder holder;
+    private Lease lease;
+    private Gate gate;
+    private long waiting;
+    private long lastArrivalNs;
+    private boolean listed;
+
+    /** @param history null where nobody checks */
+    TopicGate(TopicName topic, Holder holder, Lease lease, long epsilonPpm, AdmissionHistory history, long nowNs) {
+        this.topic = topic;
+        this.history = history;
+        window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
+        begin(holder, lease, epsilonPpm, nowNs);
+    }
+
+    /** A new incarnation begins with nothing. */
+    void begin(Holder newHolder, Lease newLease, long epsilonPpm, long nowNs) {
+        holder = newHolder;
+        lease = newLease;
+        gate = new Gate(newLease, epsilonPpm, nowNs);
+    }
+
+    public TopicName topic() {
+        return topic;
+    }
+
+    /**
+     * Takes tokens and checks the lease in one step.
+     *
+     * @return whether the message passes; it then counts at {@link #stampNs}
+     */
+    public boolean admit(int tokens, LongSupplier clock) {
+        return count(gate.admit(tokens, clock), tokens);
+    }
+
+    /** The same for a message that is decided right after the one before, see {@link Gate#admitNext}. */
+    public boolean admitNext(int tokens, LongSupplier clock) {
+        return count(gate.admitNext(tokens, clock), tokens);
+    }
+
+    /** Whatever comes next does not follow right after the one before. */
+    public void endRun() {
+        gate.endRun();
+    }
+
+    /**
+     * The same by when the message came rather than by when its turn is ({@link Gate#admitAt}): the bound then holds over arrivals,
+     * and a thread that is late neither gives nor costs a message its token.
+     */
+    public boolean admitAt(int tokens, long arrivalNs, LongSupplier clock) {
+        return count(gate.admitAt(tokens, arrivalNs, clock), tokens);
+    }
+
+    private boolean count(Gate.Verdict verdict, int tokens) {
+        if (verdict == Gate.Verdict.REFUSED) {
+            return false;
+        }
+        boolean kept = verdict == Gate.Verdict.KEPT;
+        if (history != null) {
+            history.admitted(topic, holder, gate.stampNs(), tokens, kept, lease.remainingNs(gate.stampNs()));
+        }
+        AtomicLong counter = kept ? admittedKept : admitted;
+        counter.lazySet(counter.getPlain() + tokens);
+        return true;
+    }
+
+    /** After a refusal: when to try again, or {@link io.weir.limiter.algorithm.TokenBucket#NEVER}. */
+    public long retryAfterNs(int tokens, long nowNs) {
+        return gate.retryAfterNs(tokens, nowNs);
+    }
+
+    /** The time at which the last message that passed counts. */
+    public long stampNs() {
+        return gate.stampNs();
+    }
+
+    /** When it was decided, by the clock as the gate read it for that. */
+    public long readNs() {
+        return gate.readNs();
+    }
+
+    void arrived(int tokens, long waitingTokens, long nowNs) {
+        lastArrivalNs = nowNs;
+        waiting = waitingTokens;
+        window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
+    }
+
+    /** A message had to wait for its token. */
+    public void countDelayed(int messages) {
+        delayed.lazySet(delayed.getPlain() + messages);
+    }
+
+    /** A message was turned away. */
+    public void countRefused(int messages) {
+        refused.lazySet(refused.getPlain() + messages);
+    }
+
+    /** Tokens that waiting messages ask for, as last told. */
+    public void waiting(long tokens) {
+        waiting = tokens;
+    }
+
+    public long admitted() {
+        return admitted.get() + admittedKept.get();
+    }
+
+    /** Of {@link #admitted}, from the account that needs no lease. */
+    public long admittedKept() {
+        return admittedKept.get();
+    }
+
+    public long delayed() {
+        return delayed.get();
+    }
+
+    public long refused() {
+        return refused.get();
+    }
+
+    /** What the gate holds and what is asked of it; for the thread that admits. */
+    GateSample sample(long nowNs) {
+        return new GateSample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
+    }
+
+    boolean active(long nowNs) {
+        Demand demand = window.demand(nowNs);
+        return waiting > 0 || demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
+    }
+
+    Gate gate() {
+        return gate;
+    }
+
+    boolean listed() {
+        return listed;
+    }
+
+    void listed(boolean isListed) {
+        listed = isListed;
+    }
+}

@@ -1,0 +1,353 @@
+package io.weir.limiter.supply.protocol;
+
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.Supply;
+import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.value.Transfer;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.value.SupplyEvent.Burned;
+import io.weir.limiter.supply.value.SupplyEvent.Credited;
+import io.weir.limiter.supply.value.SupplyEvent.Debited;
+import io.weir.limiter.supply.value.SupplyEvent.Delivered;
+import io.weir.limiter.supply.value.SupplyEvent.Inherited;
+import io.weir.limiter.supply.value.SupplyEvent.Minted;
+import io.weir.limiter.supply.value.SupplyEvent.Recovered;
+import io.weir.limiter.supply.value.SupplyEvent.Refloored;
+import io.weir.limiter.supply.value.SupplyEvent.Refunded;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * One holder's decisions: commands in, effects out, one at a time; while it is not {@link #idle} the caller keeps commands
+ * back. Everything that gives supply away leaves the gate <i>before</i> it is stored, everything that brings some
+ * reaches the gate <i>after</i>. So at any crash the gate held at most what the journal says.
+ *
+ * <pre>
+ *          debit, burn, refloor           removed (something)
+ *   IDLE ───────────────────► AT_THE_GATE ─────────────────────────► WRITING ──── not known, or met by another event: it ends
+ *    ▲  ◄──────────────────────────┘ removed (nothing)              ▲   │
+ *    │  ── mint, transfer, inherit, destinationClosed, recover ─────┘   │
+ *    └──────────────────────────── committed ◄──────────────────────────┘         CLOSED: replayed a journal with Fenced in it
+ * </pre>
+ *
+ * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So a bookkeeper
+ * whose write is not known to be stored is no more; the next one replays, and {@link #recover}s.
+ */
+public class Bookkeeper {
+    private enum State {
+        IDLE,
+        AT_THE_GATE,
+        WRITING,
+        CLOSED
+    }
+
+    private final Ledger ledger;
+    private final Set<Transfer.Id> arrived = new HashSet<>();
+    private State state = State.IDLE;
+    private Function<Map<TopicName, Holding>, SupplyEvent> onRemoved;
+    private SupplyEvent writing;
+    private Holder creditor;
+    private Predicate<Holder> gone = holder -> false;
+    /** Whom what leaves the gate is for; null if it is burned or divided otherwise. */
+    private Holder debiting;
+
+    public Bookkeeper(Ledger ledger) {
+        this.ledger = ledger;
+        if (ledger.closed()) {
+            state = State.CLOSED;
+        }
+    }
+
+    /**
+     * To be called first, on the replayed journal: nothing of it may be used before this is committed. A write of a former life, sent
+     * and not answered, may land at the next number at any time; an event of its own there settles that. (SUPPLY.md used a replay at
+     * once. A late {@code Debited} then takes away what the gate uses: an heir adopts and delivers it while the kept account still
+     * admits with it.) The gate goes on meanwhile: what it holds is at most what either outcome leaves.
+     */
+    public List<Effect> recover(long life) {
+        return state == State.CLOSED ? List.of(new Effect.CloseGate()) : write(new Recovered(life));
+    }
+
+    public Ledger ledger() {
+        return ledger;
+    }
+
+    public boolean idle() {
+        return state == State.IDLE;
+    }
+
+    public boolean closed() {
+        return state == State.CLOSED;
+    }
+
+    /** Nothing is handed to those for whom this holds: whoever was seen fenced or stopped may be forgotten ({@link Retention}). */
+    void avoid(Predicate<Holder> holders) {
+        gone = holders;
+    }
+
+    /** Whether a transfer to this holder may begin: one is open for a pair. */
+    public boolean canDebit(Holder to) {
+        return !gone.test(to)
+                && ledger.openTransfers().stream()
+                        .noneMatch(transfer -> transfer.id().from().equals(ledger.holder())
+                                && transfer.id().to().equals(to)
+                                && !arrived.contains(transfer.id()));
+    }
+
+    /** The part of {@code mine} that goes to a broker with {@code theirs} when the ring's step is {@code wanted}. */
+    protected Holding part(Holding mine, Holding theirs, Share wanted, boolean theyNeedItMore) {
+        Holding cut = mine.cutFor(theirs, wanted);
+        return cut.isNone() && wanted.rateMicros() > 0 && theyNeedItMore ? Exchange.oneAccount(mine) : cut;
+    }
+
+    public List<Effect> debit(Holder to, Map<TopicName, Holding> wanted) {
+        if (!canDebit(to)) {
+            throw new IllegalStateException("a transfer from " + ledger.holder() + " to " + to + " is open");
+        }
+        List<Effect> effects =
+                atTheGate(wanted, removed -> new Debited(new Transfer(ledger.nextTransfer(to), removed)));
+        debiting = to;
+        return effects;
+    }
+
+    /** Burns as much of the topic's debt as is here; with nothing owed, it says again that the version is done. */
+    public List<Effect> burn(TopicName topic) {
+        Debt debt = ledger.debts().get(topic);
+        if (debt == null) {
+            return List.of();
+        }
+        if (debt.remaining().isNone()) {
+            return List.of(new Effect.MarkDone(topic, debt.version()));
+        }
+        Holding wanted = ledger.share(topic).owed(debt.remaining());
+        return wanted.isNone()
+                ? List.of()
+                : atTheGate(
+                        Map.of(topic, wanted),
+                        removed -> new Burned(
+                                topic, debt.version(), removed.get(topic).empty()));
+    }
+
+    /** Splits a share anew between its accounts, by its floor φ. The whole of it leaves the gate until that is stored. */
+    public List<Effect> refloor(TopicName topic, int floorPermille) {
+        Holding mine = ledger.share(topic);
+        return mine.wantsSplit(floorPermille)
+                ? atTheGate(Map.of(topic, mine), removed -> {
+                    Holding was = removed.get(topic);
+                    Holding split = Holding.of(was.share(), floorPermille);
+                    return new Refloored(
+                            topic,
+                            split.filled(was.leased().levelMicros() + was.kept().levelMicros()));
+                })
+                : List.of();
+    }
+
+    /** The gate's answer to {@link Effect.RemoveAtGate}. */
+    public List<Effect> removed(Map<TopicName, Holding> removed) {
+        require(State.AT_THE_GATE);
+        Map<TopicName, Holding> something = new LinkedHashMap<>(removed);
+        something.values().removeIf(Holding::isNone);
+        state = State.IDLE;
+        return something.isEmpty() ? List.of() : write(onRemoved.apply(something));
+    }
+
+    /** A transfer arrived, perhaps not for the first time and perhaps for a former incarnation. */
+    public List<Effect> transfer(Transfer transfer, Holder sender) {
+        require(State.IDLE);
+        if (!transfer.id().to().equals(ledger.holder())) {
+            return List.of();
+        }
+        if (seen(transfer.id())) {
+            return List.of(new Effect.Acknowledge(transfer.id(), sender));
+        }
+        creditor = sender;
+        return write(new Credited(transfer));
+    }
+
+    protected boolean seen(Transfer.Id id) {
+        return ledger.credited(id);
+    }
+
+    /** The destination has credited it. Own transfers are not journalled: the pair's next one replaces this. */
+    public List<Effect> acknowledged(Transfer.Id id) {
+        if (state != State.IDLE || !ledger.isOpen(id)) {
+            return List.of();
+        }
+        if (id.from().equals(ledger.holder())) {
+            arrived.add(id);
+            return List.of();
+        }
+        return write(new Delivered(id));
+    }
+
+    /** Whether what this holder has open, is about to debit or about to adopt may make it look into that holder's journal. */
+    public boolean mayLookUp(Holder closed) {
+        boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
+        List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
+        return state == State.AT_THE_GATE && closed.equals(debiting)
+                || debited
+                || Stream.concat(more.stream(), ledger.openTransfers().stream())
+                        .anyMatch(transfer -> transfer.id().to().equals(closed));
+    }
+
+    /** Ends one open transfer to a holder whose journal is closed, which shows for ever whether it arrived. */
+    public List<Effect> destinationClosed(Ledger destination) {
+        require(State.IDLE);
+        if (!destination.closed()) {
+            return List.of();
+        }
+        for (Transfer transfer : ledger.openTransfers()) {
+            if (transfer.id().to().equals(destination.holder())) {
+                return write(
+                        destination.credited(transfer.id())
+                                ? new Delivered(transfer.id())
+                                : new Refunded(transfer.id()));
+            }
+        }
+        return List.of();
+    }
+
+    /** Sends again what is not known to have arrived. */
+    public List<Effect> resend() {
+        return inFlight().stream().<Effect>map(Effect.Send::new).toList();
+    }
+
+    /** Open transfers that are not known here to have arrived. */
+    public List<Transfer> inFlight() {
+        return ledger.openTransfers().stream()
+                .filter(transfer -> !arrived.contains(transfer.id()))
+                .toList();
+    }
+
+    /**
+     * Mints what a version adds and takes on the debt of what it lowers. Full only if the store knows nothing of
+     * the name: a bucket that is deleted and created again would otherwise give 2b ({@link Retention}).
+     *
+     * @param row read from the store, with this holder as its minter
+     * @param before the limit of the version before; none for the first
+     */
+    public List<Effect> mint(LimitRow row, Share before) {
+        require(State.IDLE);
+        if (ledger.minted(row.topic(), row.version()) || !row.minter().equals(Optional.of(ledger.holder()))) {
+            return List.of();
+        }
+        Holding minted = Holding.of(row.limit().above(before), row.floorPermille());
+        return write(new Minted(
+                row.topic(), row.version(), startsFull(row) ? minted.full() : minted, before.above(row.limit())));
+    }
+
+    protected boolean startsFull(LimitRow row) {
+        return row.first();
+    }
+
+    /** Takes over one account of a victim whose row names this holder as its heir. */
+    public List<Effect> inherit(Ledger victim, Account account) {
+        require(State.IDLE);
+        if (!victim.closed() || ledger.inherited(victim.holder(), account)) {
+            return List.of();
+        }
+        Map<TopicName, Supply> shares = new LinkedHashMap<>();
+        victim.shares().forEach((topic, holding) -> {
+            if (!holding.in(account).isNone()) {
+                shares.put(topic, holding.in(account));
+            }
+        });
+        boolean leased = account == Account.LEASED;
+        return write(new Inherited(
+                victim.holder(),
+                account,
+                shares,
+                leased ? legacyTransfers(victim) : List.of(),
+                leased ? legacyDebts(victim) : Map.of()));
+    }
+
+    protected Map<TopicName, Debt> legacyDebts(Ledger victim) {
+        return new LinkedHashMap<>(victim.debts());
+    }
+
+    protected List<Transfer> legacyTransfers(Ledger victim) {
+        return victim.openTransfers();
+    }
+
+    /** The write is stored. */
+    public List<Effect> committed() {
+        require(State.WRITING);
+        SupplyEvent event = writing;
+        Map<TopicName, Holding> refunded =
+                event instanceof Refunded e ? ledger.find(e.transfer()).holdings() : Map.of();
+        ledger.apply(event);
+        state = State.IDLE;
+        writing = null;
+        if (event instanceof Debited e) {
+            return List.of(new Effect.Send(e.transfer()));
+        }
+        if (event instanceof Credited e) {
+            return List.of(
+                    new Effect.AddAtGate(e.transfer().holdings()),
+                    new Effect.Acknowledge(e.transfer().id(), creditor));
+        }
+        if (event instanceof Refunded) {
+            return List.of(new Effect.AddAtGate(refunded));
+        }
+        if (event instanceof Minted e) {
+            List<Effect> effects = new ArrayList<>();
+            effects.add(new Effect.AddAtGate(Map.of(e.topic(), e.minted())));
+            if (e.debt().isNone()) {
+                effects.add(new Effect.MarkDone(e.topic(), e.version()));
+            }
+            return effects;
+        }
+        if (event instanceof Inherited e) {
+            Map<TopicName, Holding> more = new LinkedHashMap<>();
+            e.shares().forEach((topic, supply) -> more.put(topic, Holding.of(e.account(), supply)));
+            return List.of(new Effect.AddAtGate(more));
+        }
+        if (event instanceof Refloored e) {
+            return List.of(new Effect.AddAtGate(Map.of(e.topic(), e.split())));
+        }
+        if (event instanceof Burned e) {
+            return ledger.debts().get(e.topic()).remaining().isNone()
+                    ? List.of(new Effect.MarkDone(e.topic(), e.version()))
+                    : List.of();
+        }
+        return event instanceof Recovered
+                ? List.of(new Effect.ResetGate(new LinkedHashMap<>(ledger.shares())))
+                : List.of();
+    }
+
+    private List<Effect> atTheGate(
+            Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, SupplyEvent> event) {
+        require(State.IDLE);
+        onRemoved = event;
+        debiting = null;
+        state = State.AT_THE_GATE;
+        return List.of(new Effect.RemoveAtGate(wanted));
+    }
+
+    private List<Effect> write(SupplyEvent event) {
+        require(State.IDLE);
+        writing = event;
+        state = State.WRITING;
+        return List.of(new Effect.Append(ledger.sequence() + 1, event));
+    }
+
+    private void require(State expected) {
+        if (state != expected) {
+            throw new IllegalStateException("bookkeeper of " + ledger.holder() + " is " + state + ", not " + expected);
+        }
+    }
+}

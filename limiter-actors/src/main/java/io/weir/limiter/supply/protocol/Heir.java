@@ -1,0 +1,225 @@
+package io.weir.limiter.supply.protocol;
+
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Ring;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.protocol.Inheritance.Step;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * Watches everybody's lease, and inherits from those that stopped, one step an answer, as {@link Inheritance} says: the ring's
+ * successor first, the others after it one by one, the sweeper's host last. Each victim is worked on apart. A step whose outcome is
+ * unknown is simply given up: the next look at the rows begins again where the store is.
+ */
+final class Heir {
+    private static final int MOST_STEPS = 12;
+
+    private final Holder me;
+    private final Watch watch;
+    private final long courtesyNs;
+    /** The victims that are worked on, each with the steps that are left before it is put back. */
+    private final Map<Holder, Integer> stepsLeft = new HashMap<>();
+    /** Victims, each with another heir of theirs whose journal was asked for, or is there. */
+    private final Map<Holder, Holder> otherHeirs = new HashMap<>();
+
+    private final Map<Holder, Ledger> heirJournals = new HashMap<>();
+    /** A closed journal is final, so it is read once. */
+    private final Map<Holder, Ledger> closedJournals = new HashMap<>();
+
+    private List<LeaseRow> rows = List.of();
+
+    Heir(Holder me, Watch watch, long courtesyNs) {
+        this.me = me;
+        this.watch = watch;
+        this.courtesyNs = courtesyNs;
+    }
+
+    /** Ends with the victim read again, or put back. */
+    private record Inherit(Heir heir, Ledger victim, Account account) implements Decision {
+        @Override
+        public List<Effect> decide(Bookkeeper keeper) {
+            List<Effect> effects = keeper.inherit(victim, account);
+            return effects.isEmpty() ? heir.next(victim.holder()) : effects;
+        }
+    }
+
+    /** All rows, with the own clock read after they came. */
+    List<Effect> look(List<LeaseRow> read, long nowNs) {
+        rows = read;
+        watch.read(rows, nowNs);
+        Set<BrokerId> live = new HashSet<>(Set.of(me.broker()));
+        for (LeaseRow row : rows) {
+            if (row.state() == LeaseRow.State.LIVE) {
+                live.add(row.holder().broker());
+            }
+        }
+        List<Effect> steps = new ArrayList<>();
+        Set<Holder> unsettled = new HashSet<>();
+        for (LeaseRow row : rows) {
+            if (row.state() != LeaseRow.State.LIVE) {
+                unsettled.add(row.holder());
+            }
+            begin(row, courtesyNs * rankAfter(row.holder().broker(), live), nowNs)
+                    .ifPresent(steps::add);
+        }
+        closedJournals.keySet().retainAll(unsettled);
+        return steps;
+    }
+
+    /** This broker hosts the sweeper: nobody comes after it, so it also takes on what all others left. */
+    List<Effect> sweep(long nowNs) {
+        List<Effect> steps = new ArrayList<>();
+        for (LeaseRow row : rows) {
+            begin(row, courtesyNs * (rows.size() + 1), nowNs).ifPresent(steps::add);
+        }
+        return steps;
+    }
+
+    /** 0 for the best buddy. A former life of this broker itself is the best known to it. */
+    private int rankAfter(BrokerId victim, Set<BrokerId> live) {
+        if (victim.equals(me.broker())) {
+            return 0;
+        }
+        Set<BrokerId> all = new HashSet<>(live);
+        all.add(victim);
+        return Ring.of(all).heirs(victim).indexOf(me.broker());
+    }
+
+    private Optional<Effect> begin(LeaseRow row, long waitNs, long nowNs) {
+        Holder victim = row.holder();
+        if (victim.equals(me) || !due(row, waitNs, nowNs) || stepsLeft.putIfAbsent(victim, MOST_STEPS) != null) {
+            return Optional.empty();
+        }
+        boolean live = row.state() == LeaseRow.State.LIVE;
+        return Optional.of(live ? new Effect.Fence(victim, row.renewSeq()) : read(victim));
+    }
+
+    private boolean due(LeaseRow row, long waitNs, long nowNs) {
+        return watch.expired(row, waitNs, nowNs) || watch.waiting(row, waitNs, nowNs);
+    }
+
+    private Effect read(Holder victim) {
+        return new Effect.ReadVictim(victim, !closedJournals.containsKey(victim));
+    }
+
+    /** A step was carried out, or its condition did not hold: the store says what is next. */
+    List<Effect> next(Holder victim) {
+        Integer left = stepsLeft.computeIfPresent(victim, (holder, steps) -> steps == 1 ? null : steps - 1);
+        if (left == null) {
+            putBack(victim);
+            return List.of();
+        }
+        return List.of(read(victim));
+    }
+
+    /** Of a victim, or of something of it, nothing is known: the next look begins again. */
+    void putBack(Holder victim) {
+        stepsLeft.remove(victim);
+        otherHeirs.remove(victim);
+        heirJournals.remove(victim);
+    }
+
+    /**
+     * @param journal empty if it is known here
+     * @param mine the own ledger as stored
+     * @param decide takes what the own bookkeeper has to decide; false if it takes nothing now
+     */
+    List<Effect> victimRead(LeaseRow row, Optional<Ledger> journal, Ledger mine, Predicate<Decision> decide) {
+        Holder victim = row.holder();
+        Ledger ledger = journal.orElseGet(() -> closedJournals.get(victim));
+        if (ledger == null || !stepsLeft.containsKey(victim)) {
+            putBack(victim);
+            return List.of();
+        }
+        closed(ledger);
+        Step step = Inheritance.next(row, ledger, mine, Optional.ofNullable(heirJournals.remove(victim)));
+        otherHeirs.remove(victim);
+        if (step instanceof Step.CloseJournal) {
+            // Reading closes it; an open one means that the row was LIVE when it was read.
+            return next(victim);
+        } else if (step instanceof Step.Claim claim) {
+            return List.of(new Effect.Claim(victim, claim.account(), claim.expected()));
+        } else if (step instanceof Step.Inherit inherit) {
+            if (!decide.test(new Inherit(this, ledger, inherit.account()))) {
+                putBack(victim);
+            }
+            return List.of();
+        } else if (step instanceof Step.MarkDone done) {
+            return List.of(new Effect.MarkInherited(victim, done.account()));
+        } else if (step instanceof Step.ReadHeir other) {
+            otherHeirs.put(victim, other.heir());
+            return List.of();
+        }
+        putBack(victim);
+        return List.of();
+    }
+
+    /** Whose journals are wanted: other heirs', and those of the stopped whose supply is not known yet. */
+    Set<Holder> wanted() {
+        Set<Holder> wanted = new HashSet<>(otherHeirs.values());
+        for (LeaseRow row : rows) {
+            if (row.state() != LeaseRow.State.LIVE && !closedJournals.containsKey(row.holder())) {
+                wanted.add(row.holder());
+            }
+        }
+        return wanted;
+    }
+
+    List<Effect> journalRead(Ledger ledger) {
+        closed(ledger);
+        List<Effect> steps = new ArrayList<>();
+        for (Holder victim : List.copyOf(otherHeirs.keySet())) {
+            if (otherHeirs.remove(victim, ledger.holder())) {
+                heirJournals.put(victim, ledger);
+                steps.addAll(next(victim));
+            }
+        }
+        return steps;
+    }
+
+    void journalUnread(Holder of) {
+        for (Holder victim : List.copyOf(otherHeirs.keySet())) {
+            if (otherHeirs.get(victim).equals(of)) {
+                putBack(victim);
+            }
+        }
+    }
+
+    private void closed(Ledger ledger) {
+        if (ledger.closed()) {
+            closedJournals.put(ledger.holder(), ledger);
+        }
+    }
+
+    /** What is neither with a live holder nor inherited yet: of a victim that is being inherited from, or of one cut off. */
+    Map<TopicName, Share> stranded() {
+        Map<TopicName, Share> stranded = new HashMap<>();
+        for (LeaseRow row : rows) {
+            Ledger victim = closedJournals.get(row.holder());
+            if (row.state() != LeaseRow.State.LIVE && victim != null) {
+                for (Account account : Account.values()) {
+                    if (!row.of(account).done()) {
+                        victim.shares().forEach((topic, holding) -> {
+                            if (!holding.in(account).isNone()) {
+                                stranded.merge(topic, holding.in(account).share(), Share::plus);
+                            }
+                        });
+                    }
+                }
+            }
+        }
+        return stranded;
+    }
+}

@@ -1,0 +1,44 @@
+package io.weir.limiter.supply.protocol;
+
+import io.weir.limiter.supply.value.Holder;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A new topic's first split: its minter sends everybody alive an equal part. Topics that come together go in one transfer. */
+final class NewTopicSpread {
+    private final Map<Holder, Map<TopicName, Share>> parts = new LinkedHashMap<>();
+
+    /** Takes the parts off what is left to send, once a transfer to that holder can begin. */
+    private record SendParts(NewTopicSpread spread, Holder to) implements Decision {
+        @Override
+        public List<Effect> decide(Bookkeeper keeper) {
+            Map<TopicName, Share> due = keeper.canDebit(to) ? spread.parts.remove(to) : null;
+            return due == null ? List.of() : new Distribute(to, due).decide(keeper);
+        }
+    }
+
+    void plan(TopicName topic, Share minted, Collection<Holder> others) {
+        List<Holder> to = List.copyOf(others);
+        List<Share> shares = Exchange.toOthers(minted, to.size());
+        for (int i = 0; i < shares.size(); i++) {
+            if (!shares.get(i).isNone()) {
+                parts.computeIfAbsent(to.get(i), holder -> new LinkedHashMap<>())
+                        .put(topic, shares.get(i));
+            }
+        }
+    }
+
+    /** What is still to be sent; whoever is gone gets nothing. */
+    List<Decision> due(Collection<Holder> others) {
+        parts.keySet().retainAll(others);
+        List<Decision> due = new ArrayList<>();
+        parts.keySet().forEach(to -> due.add(new SendParts(this, to)));
+        return due;
+    }
+}

@@ -1,0 +1,402 @@
+package io.weir.limiter.supply.protocol;
+
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.SupplyEvent;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Share;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+
+/**
+ * One holder's whole part in the supply protocol, free of threads, clocks and Akka: an {@link Input} and the time in, {@link Effect}s
+ * out. A broker's actors feed it and carry out what it wants; the simulation does the same, so what is simulated is what runs.
+ *
+ * <pre>
+ *   {@link Bookkeeper}      what the own journal says, and one write at a time
+ *   {@link RingEdge}        a neighbour each: GDRL's comparison, and what is handed over
+ *   {@link LimitVersions}   minting, burning, collecting        {@link NewTopicSpread}  a new topic's first split
+ *   {@link Heir}            whom to fence, and inheriting from the stopped
+ * </pre>
+ *
+ * What its parts want of the bookkeeper waits as {@link Decision}s until that is idle, at most {@value #MOST_KEPT_BACK} of them; a
+ * further one is dropped, because whoever asks asks again.
+ *
+ * <p><b>An outcome that is not known ends it</b>: of an append, or of a change at the gates. Whoever runs it replays the journal and
+ * begins a new one, which writes a {@link SupplyEvent.Recovered} before it uses anything ({@link Bookkeeper#recover}); if a late write
+ * took that number, the new one ends too. Only what this process has {@link Observed} of the rows goes on.
+ */
+public final class SupplyNode {
+    static final int MOST_KEPT_BACK = 256;
+    /** Closed holders that are looked at, and removals that are begun, between two sweeps. */
+    private static final int MOST_CLOSED = 1_000;
+
+    private static final int MOST_FORGOTTEN = 50;
+
+    private final Terms terms;
+    private final Holder me;
+    private final Bookkeeper keeper;
+    private final LimitBook limits;
+    private final Watch watch;
+    private final Retention retention;
+    private final Heir heir;
+    private final LimitVersions versions;
+    private final RingRounds ring;
+    private final NewTopicSpread spread = new NewTopicSpread();
+    private final ArrayDeque<Decision> keptBack = new ArrayDeque<>();
+    private final Set<Holder> reading = new HashSet<>();
+    private Set<BrokerId> reachable = Set.of();
+    /** Whom the last look found live; nobody knows before the first one. */
+    private Optional<Set<Holder>> live = Optional.empty();
+    /** Closed holders that were read since the last look at the rows. */
+    private Optional<List<Holder>> closed = Optional.empty();
+
+    private boolean begun;
+    private boolean recovered;
+    private boolean looking;
+    private boolean lookAgain;
+    private List<Effect> out = new ArrayList<>();
+
+    /**
+     * @param keeper of the ledger as it was replayed
+     */
+    public SupplyNode(Terms terms, Bookkeeper keeper, Observed observed, RandomGenerator random) {
+        this.terms = terms;
+        this.me = keeper.ledger().holder();
+        this.keeper = keeper;
+        this.limits = observed.limits();
+        this.watch = observed.watch();
+        this.retention = observed.retention();
+        keeper.avoid(watch::gone);
+        heir = new Heir(me, watch, terms.courtesyNs());
+        versions = new LimitVersions(me, limits);
+        ring = new RingRounds(terms, keeper, limits, random, effect -> out.add(effect), this::decide);
+    }
+
+    /**
+     * Nothing is decided before {@link Input.Begin}, and what comes after the journal was found closed counts for nothing.
+     *
+     * @param nowNs the holder's own clock, read after the input came
+     */
+    public List<Effect> on(Input input, long nowNs) {
+        out = new ArrayList<>();
+        if (input instanceof Input.Members members) {
+            reachable = Set.copyOf(members.reachable());
+        } else if (input instanceof Input.Begin begin) {
+            begun = true;
+            onLookDue();
+            out.addAll(keeper.recover(begin.life()));
+        } else if (!keeper.closed()) {
+            if (input instanceof PeerMessage message) {
+                onMessage(message);
+            } else if (input instanceof Input.Due due) {
+                onDue(due, nowNs);
+            } else if (input instanceof Input.Answer answer) {
+                onAnswer(answer, nowNs);
+            }
+            // What follows a commit comes with GoOn: an append can't follow in the same step.
+            if (!(input instanceof Input.Committed)) {
+                decideNext();
+            }
+        }
+        return out;
+    }
+
+    /** Whether {@link Input.GoOn} is due. */
+    public boolean hasMore() {
+        return begun && keeper.idle() && !keptBack.isEmpty();
+    }
+
+    private void onMessage(PeerMessage message) {
+        if (message instanceof PeerMessage.Sent sent) {
+            decide(new Decision.Credit(sent));
+        } else if (message instanceof PeerMessage.Acknowledged acknowledged) {
+            onAcknowledged(acknowledged);
+        } else if (message instanceof PeerMessage.Indicators indicators) {
+            ring.heard(indicators);
+        } else if (message instanceof PeerMessage.Collect collect) {
+            versions.contribution(collect).ifPresent(this::decide);
+        } else if (message instanceof PeerMessage.Give give) {
+            onGive(give);
+        } else if (message instanceof PeerMessage.NeedsOf question) {
+            out.add(new Effect.Tell(question.asker().broker(), needed(question.round(), question.closed())));
+        } else if (message instanceof PeerMessage.Needed needed) {
+            retention.answered(needed);
+        }
+    }
+
+    private void onDue(Input.Due due, long nowNs) {
+        if (due instanceof Input.LookDue) {
+            onLookDue();
+        } else if (due instanceof Input.LookNow) {
+            onLookNow();
+        } else if (due instanceof Input.RoundDue) {
+            onRoundDue();
+        } else if (due instanceof Input.ResendDue) {
+            out.addAll(keeper.resend());
+        } else if (due instanceof Input.SweepDue) {
+            onSweepDue(nowNs);
+        }
+    }
+
+    private void onAnswer(Input.Answer answer, long nowNs) {
+        if (answer instanceof Input.Removed removed) {
+            out.addAll(keeper.removed(removed.holdings()));
+        } else if (answer instanceof Input.Committed committed) {
+            onCommitted(committed.event());
+        } else if (answer instanceof Input.Sampled sampled) {
+            ring.sampled(sampled);
+        } else if (answer instanceof Input.SampleFailed) {
+            ring.sampleFailed();
+        } else if (answer instanceof Input.Looked looked) {
+            onLooked(looked, nowNs);
+        } else if (answer instanceof Input.LookFailed) {
+            planLook();
+        } else if (answer instanceof Input.StepDone done) {
+            out.addAll(heir.next(done.victim()));
+        } else if (answer instanceof Input.StepFailed failed) {
+            heir.putBack(failed.victim());
+        } else if (answer instanceof Input.VictimRead read) {
+            out.addAll(heir.victimRead(read.row(), read.journal(), keeper.ledger(), this::decide));
+            read(heir.wanted());
+        } else if (answer instanceof Input.JournalRead read) {
+            onJournalRead(read.ledger());
+        } else if (answer instanceof Input.JournalUnread unread) {
+            reading.remove(unread.of());
+            heir.journalUnread(unread.of());
+        } else if (answer instanceof Input.ClosedRead read) {
+            closed = Optional.of(read.closed());
+        } else if (answer instanceof Input.Forgotten forgotten) {
+            retention.done(forgotten.removal());
+        }
+    }
+
+    private boolean decide(Decision decision) {
+        return keptBack.size() < MOST_KEPT_BACK && keptBack.add(decision);
+    }
+
+    private void decideNext() {
+        while (hasMore()) {
+            out.addAll(keptBack.poll().decide(keeper));
+        }
+    }
+
+    private void onCommitted(SupplyEvent event) {
+        out.addAll(keeper.committed());
+        recovered = true;
+        ring.changed(event.topics());
+        if (event instanceof SupplyEvent.Minted minted
+                && limits.last(minted.topic()).map(LimitRow::first).orElse(false)) {
+            spread.plan(minted.topic(), minted.minted().share(), ring.others().values());
+            spread.due(ring.others().values()).forEach(this::decide);
+        } else if (event instanceof SupplyEvent.Inherited inherited) {
+            out.addAll(heir.next(inherited.victim()));
+        }
+        // Without waiting for the next look: a lowering ends as soon as the others have given.
+        if (event instanceof SupplyEvent.Minted minted && !minted.debt().isNone()) {
+            decide(new Decision.Burn(minted.topic()));
+            out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
+        } else if (event instanceof SupplyEvent.Credited) {
+            versions.owed(event.topics(), keeper.ledger()).forEach(this::decide);
+        }
+    }
+
+    private void onAcknowledged(PeerMessage.Acknowledged acknowledged) {
+        if (acknowledged.to().equals(me)) {
+            decide(new Decision.Settle(acknowledged.transfer()));
+            spread.due(ring.others().values()).forEach(this::decide);
+        }
+    }
+
+    private void onGive(PeerMessage.Give give) {
+        if (give.from().equals(me) && ring.others().containsValue(give.to())) {
+            decide(new Decision.Distribute(give.to(), give.parts()));
+        }
+    }
+
+    // ---- looking at the store
+
+    private void onLookNow() {
+        lookAgain |= looking;
+        onLookDue();
+    }
+
+    private void onLookDue() {
+        if (!looking) {
+            looking = true;
+            out.add(new Effect.ReadRows(limits.upTo()));
+        }
+    }
+
+    private void planLook() {
+        looking = false;
+        out.add(new Effect.LookAfter(lookAgain ? 0 : terms.lookNs()));
+        lookAgain = false;
+    }
+
+    private void onLooked(Input.Looked looked, long nowNs) {
+        planLook();
+        out.addAll(heir.look(looked.rows(), nowNs));
+        members(looked.rows());
+        retain(looked, nowNs);
+        Set<TopicName> newVersions = limits.read(looked.limitsUpTo(), looked.limits());
+        ring.newLimits(newVersions);
+        versions.due(keeper.ledger()).forEach(this::decide);
+        out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
+        Set<Holder> wanted = heir.wanted();
+        wanted.addAll(closedDestinations(looked.rows()));
+        read(wanted);
+    }
+
+    /** Open transfers to holders that are not live: what their closed journals say decides. */
+    private Set<Holder> closedDestinations(List<LeaseRow> rows) {
+        Set<Holder> destinations = new LinkedHashSet<>();
+        keeper.ledger()
+                .openTransfers()
+                .forEach(transfer -> destinations.add(transfer.id().to()));
+        for (LeaseRow row : rows) {
+            if (row.state() == LeaseRow.State.LIVE) {
+                destinations.remove(row.holder());
+            }
+        }
+        return destinations;
+    }
+
+    private void read(Set<Holder> journals) {
+        journals.forEach(of -> {
+            if (reading.add(of)) {
+                out.add(new Effect.ReadJournal(of));
+            }
+        });
+    }
+
+    private void onJournalRead(Ledger ledger) {
+        reading.remove(ledger.holder());
+        if (ledger.closed()) {
+            decide(new Decision.EndTransfers(ledger));
+        }
+        out.addAll(heir.journalRead(ledger));
+        out.addAll(versions.minterRead(ledger));
+    }
+
+    private void onSweepDue(long nowNs) {
+        out.addAll(heir.sweep(nowNs));
+        out.addAll(versions.sweep());
+        read(versions.suspects());
+        out.add(new Effect.ReadClosed(MOST_CLOSED));
+    }
+
+    /** Only the sweeper's host has read the closed holders, and that before these rows; see {@link Retention#leases}. */
+    private void retain(Input.Looked looked, long nowNs) {
+        live = Optional.of(looked.rows().stream()
+                .filter(row -> row.state() == LeaseRow.State.LIVE)
+                .map(LeaseRow::holder)
+                .collect(Collectors.toSet()));
+        retention.limits(looked.limits(), nowNs);
+        closed.ifPresent(holders -> {
+            retention.leases(holders, looked.rows(), nowNs);
+            Set<Holder> question = retention.question(nowNs);
+            if (!question.isEmpty()) {
+                retention.answered(needed(retention.round(), question));
+                PeerMessage.NeedsOf asked = new PeerMessage.NeedsOf(retention.round(), question, me);
+                ring.others().keySet().forEach(other -> out.add(new Effect.Tell(other, asked)));
+            }
+            retention.due(nowNs).stream().limit(MOST_FORGOTTEN).forEach(due -> out.add(new Effect.Forget(due)));
+        });
+        closed = Optional.empty();
+    }
+
+    /** Before its first commit a late write of a former life may still land, so everything may be needed. */
+    private PeerMessage.Needed needed(long round, Set<Holder> question) {
+        return Retention.answer(round, question, keeper, recovered ? live : Optional.empty());
+    }
+
+    /** The live holders of brokers that can be written to. */
+    private void members(List<LeaseRow> rows) {
+        Map<BrokerId, Holder> members = new LinkedHashMap<>();
+        for (LeaseRow row : rows) {
+            BrokerId broker = row.holder().broker();
+            boolean isLive = row.state() == LeaseRow.State.LIVE && !watch.gone(row.holder());
+            if (isLive && !broker.equals(me.broker()) && reachable.contains(broker)) {
+                members.merge(broker, row.holder(), (a, b) -> a.incarnation() > b.incarnation() ? a : b);
+            }
+        }
+        ring.members(members);
+    }
+
+    private void onRoundDue() {
+        spread.due(ring.others().values()).forEach(this::decide);
+        ring.due();
+    }
+
+    // ---- being looked at
+
+    public Holder me() {
+        return me;
+    }
+
+    public boolean closed() {
+        return keeper.closed();
+    }
+
+    /** As stored. */
+    public Ledger ledger() {
+        return keeper.ledger();
+    }
+
+    /** What of a topic has left and is not known to have arrived. */
+    public Share inFlight(TopicName topic) {
+        return keeper.inFlight().stream()
+                .map(transfer ->
+                        transfer.holdings().getOrDefault(topic, Holding.NONE).share())
+                .reduce(Share.NONE, Share::plus);
+    }
+
+    /** What holders that stopped, or are cut off, still have, as far as is known here. */
+    public Map<TopicName, Share> stranded() {
+        return heir.stranded();
+    }
+
+    public LimitBook limits() {
+        return limits;
+    }
+
+    /** With what waits counted in. */
+    public Demand demand(TopicName topic) {
+        return ring.demand(topic);
+    }
+
+    /** The gates that something arrived for lately, as of the last round. */
+    public List<GateSample> busy() {
+        return ring.busy();
+    }
+
+    /** Everybody else that is alive and can be written to. */
+    public List<Holder> others() {
+        return List.copyOf(ring.others().values());
+    }
+
+    /** All members of the ring as this holder sees it, itself included. */
+    public Set<BrokerId> ring() {
+        return ring.ring();
+    }
+
+    /** Those with whom it compares. */
+    public List<Holder> near() {
+        return ring.near();
+    }
+}

@@ -1,0 +1,66 @@
+package io.weir.limiter.supply.value;
+
+import io.weir.limiter.supply.protocol.Retention;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import java.util.Optional;
+
+/**
+ * One version of a topic's limit in the store; a deleted topic's has nothing. Changed by condition only, and deleted when
+ * {@link Retention} says so. Version v + 1 may be inserted when v is done: 100 → 50 not yet burned → 150 would otherwise leave 200.
+ *
+ * @param limit (r, b), or {@link Share#NONE} for a deleted topic
+ * @param floorPermille φ in thousandths
+ * @param sharing how the brokers divide it
+ * @param minter who alone may mint it
+ * @param done whether exactly {@code limit} exists
+ * @param first whether the store has no version before it: only then it begins with a full bucket. The version before one that is not done
+ *     is never deleted, so of those this is as good as the day it was inserted
+ */
+public record LimitRow(
+        TopicName topic,
+        long version,
+        Share limit,
+        int floorPermille,
+        Sharing sharing,
+        Optional<Holder> minter,
+        boolean done,
+        boolean first) {
+
+    /** Of a name whose versions begin with 1. */
+    public LimitRow(
+            TopicName topic,
+            long version,
+            Share limit,
+            int floorPermille,
+            Sharing sharing,
+            Optional<Holder> minter,
+            boolean done) {
+        this(topic, version, limit, floorPermille, sharing, minter, done, version == 1);
+    }
+
+    /** The version after this one. */
+    public Optional<LimitRow> next(Share newLimit, int newFloorPermille, Sharing newSharing) {
+        return done
+                ? Optional.of(new LimitRow(
+                        topic, version + 1, newLimit, newFloorPermille, newSharing, Optional.empty(), false, false))
+                : Optional.empty();
+    }
+
+    /**
+     * A first claim expects nobody. A later one expects a minter whose journal is closed without the version in it: an
+     * open journal could still receive it.
+     */
+    public Optional<LimitRow> claim(Optional<Holder> expected, Holder claimant) {
+        return !done && minter.equals(expected)
+                ? Optional.of(new LimitRow(
+                        topic, version, limit, floorPermille, sharing, Optional.of(claimant), false, first))
+                : Optional.empty();
+    }
+
+    public LimitRow finished() {
+        return new LimitRow(topic, version, limit, floorPermille, sharing, minter, true, first);
+    }
+}

@@ -1,0 +1,240 @@
+package io.weir.limiter.supply.protocol;
+
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.value.Transfer;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** One node, told what happens step by step; what many of them do together is the simulation's. */
+class SupplyNodeTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final TopicName TOPIC = new TopicName("orders");
+    private static final Holder ME = holder("b1", 1);
+    private static final Holder PEER = holder("b2", 1);
+    private static final Terms TERMS = Terms.of(6 * SECOND, 1_000, SECOND / 2, SECOND / 2, 0.03);
+
+    private final Observed observed = Observed.nothing(TERMS);
+    private final SupplyNode node =
+            new SupplyNode(TERMS, new Bookkeeper(new Ledger(ME)), observed, new SplittableRandom(1));
+    private long nowNs = 1;
+
+    private static Holder holder(String broker, long incarnation) {
+        return new Holder(new BrokerId(broker), incarnation);
+    }
+
+    private List<Effect> tell(Input input) {
+        return node.on(input, nowNs);
+    }
+
+    /** Tells it, and plays store and gates until nothing is left to be written. */
+    private List<Effect> carryOut(Input input) {
+        List<Effect> all = new ArrayList<>();
+        List<Effect> effects = tell(input);
+        while (!effects.isEmpty()) {
+            all.addAll(effects);
+            Effect last = effects.get(effects.size() - 1);
+            if (last instanceof Effect.Append append) {
+                effects = new ArrayList<>(tell(new Input.Committed(append.event())));
+                if (node.hasMore()) {
+                    all.addAll(effects);
+                    effects = tell(new Input.GoOn());
+                }
+            } else if (last instanceof Effect.RemoveAtGate remove) {
+                effects = tell(new Input.Removed(remove.wanted()));
+            } else {
+                effects = List.of();
+            }
+        }
+        return all;
+    }
+
+    private void begin(String... others) {
+        Set<BrokerId> reachable = new LinkedHashSet<>(Set.of(ME.broker()));
+        for (String other : others) {
+            reachable.add(new BrokerId(other));
+        }
+        tell(new Input.Members(reachable));
+        carryOut(new Input.Begin(1));
+    }
+
+    private List<Effect> look(LeaseRow... rows) {
+        return carryOut(new Input.Looked(List.of(rows), observed.limits().upTo(), List.of()));
+    }
+
+    private void mint(long rate, long burst) {
+        LimitRow row = new LimitRow(
+                TOPIC, 1, new Share(rate * MICROS, burst * MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false);
+        carryOut(new Input.Looked(List.of(LeaseRow.registered(ME)), 1, List.of(row)));
+        assertThat(node.ledger().share(TOPIC).share()).isEqualTo(row.limit());
+    }
+
+    private static List<PeerMessage> toldTo(String broker, List<Effect> effects) {
+        List<PeerMessage> told = new ArrayList<>();
+        for (Effect effect : effects) {
+            if (effect instanceof Effect.Tell tell && tell.to().value().equals(broker)) {
+                told.add(tell.message());
+            }
+        }
+        return told;
+    }
+
+    private static PeerMessage.Sent transfer(long sequence) {
+        Holding one = Holding.of(new Share(MICROS, MICROS), 0);
+        return new PeerMessage.Sent(new Transfer(new Transfer.Id(PEER, ME, sequence), Map.of(TOPIC, one)), PEER);
+    }
+
+    @Test
+    void shouldWriteNothingBeforeTheBarrierOfItsOwnLife() {
+        assertThat(tell(transfer(1))).as("it has not begun").isEmpty();
+        List<Effect> begun = tell(new Input.Begin(9));
+        assertThat(begun).contains(new Effect.ReadRows(0));
+        assertThat(begun.get(begun.size() - 1)).isEqualTo(new Effect.Append(1, new SupplyEvent.Recovered(9)));
+        assertThat(tell(transfer(2))).as("the barrier is not stored").isEmpty();
+        tell(new Input.Committed(new SupplyEvent.Recovered(9)));
+        assertThat(node.hasMore()).isTrue();
+        assertThat(tell(new Input.GoOn()))
+                .containsExactly(new Effect.Append(
+                        2, new SupplyEvent.Credited(transfer(1).transfer())));
+    }
+
+    @Test
+    void shouldDoNothingMoreWhenItsJournalIsClosed() {
+        Ledger closed = new Ledger(ME);
+        closed.apply(new SupplyEvent.Fenced(PEER));
+        SupplyNode fenced = new SupplyNode(TERMS, new Bookkeeper(closed), observed, new SplittableRandom(1));
+        assertThat(fenced.on(new Input.Begin(1), nowNs)).contains(new Effect.CloseGate());
+        assertThat(fenced.on(transfer(1), nowNs)).isEmpty();
+        assertThat(fenced.on(new Input.RoundDue(), nowNs)).isEmpty();
+    }
+
+    @Test
+    void shouldLookAgainAtOnceWhenItIsToldSoWhileALookIsUnderWay() {
+        begin();
+        assertThat(tell(new Input.LookNow())).as("one look at a time").isEmpty();
+        assertThat(tell(new Input.LookFailed())).containsExactly(new Effect.LookAfter(0));
+        assertThat(tell(new Input.LookDue())).containsExactly(new Effect.ReadRows(0));
+        assertThat(tell(new Input.LookFailed())).containsExactly(new Effect.LookAfter(TERMS.lookNs()));
+    }
+
+    @Test
+    void shouldNeverHandAnythingToAHolderThatWasSeenStoppedHoweverOldTheNextReadIs() {
+        begin("b2");
+        mint(10, 10);
+        look(LeaseRow.registered(ME), LeaseRow.registered(PEER).stop());
+        look(LeaseRow.registered(ME), LeaseRow.registered(PEER));
+        assertThat(node.others()).isEmpty();
+        PeerMessage.Collect collect = new PeerMessage.Collect(TOPIC, new Debt(1, new Share(MICROS, MICROS)), 0, PEER);
+        assertThat(carryOut(collect)).noneMatch(effect -> effect instanceof Effect.RemoveAtGate);
+    }
+
+    @Test
+    void shouldTellABrokerThatIsNoNeighbourWhenItsMessagesWait() {
+        begin("b2", "b3", "b4");
+        mint(10, 1);
+        LeaseRow[] all = {
+            LeaseRow.registered(ME),
+            LeaseRow.registered(PEER),
+            LeaseRow.registered(holder("b3", 1)),
+            LeaseRow.registered(holder("b4", 1))
+        };
+        look(all);
+        assertThat(node.near())
+                .extracting(Holder::broker)
+                .containsExactlyInAnyOrder(new BrokerId("b2"), new BrokerId("b4"));
+        tell(new Input.RoundDue());
+        Demand much = new Demand(100 * MICROS, 10 * MICROS);
+        Holding held = node.ledger().share(TOPIC);
+        List<Effect> idle = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 0))));
+        assertThat(toldTo("b3", idle)).as("nothing waits").isEmpty();
+        tell(new Input.RoundDue());
+        List<Effect> starving = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 5))));
+        assertThat(toldTo("b3", starving)).singleElement().isInstanceOf(PeerMessage.Indicators.class);
+    }
+
+    @Test
+    void shouldGiveToAStarvingBrokerThatIsNoNeighbourOnlyWhatItDoesNotNeedItself() {
+        begin("b2", "b3", "b4");
+        mint(10, 1);
+        Holder far = holder("b3", 1);
+        look(
+                LeaseRow.registered(ME),
+                LeaseRow.registered(PEER),
+                LeaseRow.registered(far),
+                LeaseRow.registered(holder("b4", 1)));
+        PeerMessage.Indicators starving = new PeerMessage.Indicators(
+                far, List.of(new PeerMessage.Told(TOPIC, Holding.NONE, new Demand(100 * MICROS, 10 * MICROS))));
+        tell(new Input.RoundDue());
+        Holding held = node.ledger().share(TOPIC);
+        carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, new Demand(5 * MICROS, MICROS), 0))));
+        assertThat(carryOut(starving)).as("its own messages need it").noneMatch(Effect.RemoveAtGate.class::isInstance);
+        tell(new Input.RoundDue());
+        carryOut(new Input.Sampled(0, List.of()));
+        assertThat(carryOut(starving))
+                .anyMatch(effect -> effect instanceof Effect.Send sent
+                        && sent.transfer().id().to().equals(far));
+    }
+
+    @Test
+    void shouldTellWhenTheGatesHoldMoreThanTheJournal() {
+        begin();
+        mint(10, 10);
+        tell(new Input.RoundDue());
+        Holding forged = Holding.of(new Share(11 * MICROS, 10 * MICROS), 0);
+        GateSample sample = new GateSample(TOPIC, forged, new Demand(MICROS, MICROS), 0);
+        assertThat(tell(new Input.Sampled(node.ledger().sequence(), List.of(sample))))
+                .anyMatch(Effect.Violated.class::isInstance);
+    }
+
+    @Test
+    void shouldFenceASilentHolderOnceAndInheritStepByStep() {
+        begin("b2");
+        LeaseRow mine = LeaseRow.registered(ME);
+        LeaseRow silent = LeaseRow.registered(PEER);
+        look(mine, silent);
+        List<Effect> fenced = List.of();
+        for (long at = nowNs; fenced.isEmpty() && at < nowNs + 2 * TERMS.patienceNs(); at += TERMS.lookNs()) {
+            fenced = node.on(new Input.Looked(List.of(mine, silent), 1, List.of()), at).stream()
+                    .filter(Effect.Fence.class::isInstance)
+                    .toList();
+            assertThat(fenced.isEmpty()).as("at %s ns", at).isEqualTo(at - nowNs < TERMS.patienceNs());
+        }
+        assertThat(fenced).containsExactly(new Effect.Fence(PEER, 0));
+        assertThat(tell(new Input.StepDone(PEER))).containsExactly(new Effect.ReadVictim(PEER, true));
+        LeaseRow row = silent.fence(0).orElseThrow();
+        Ledger victim = new Ledger(PEER);
+        victim.apply(new SupplyEvent.Fenced(ME));
+        assertThat(tell(new Input.VictimRead(row, Optional.of(victim))))
+                .containsExactly(new Effect.Claim(PEER, Account.LEASED, Optional.empty()));
+        assertThat(tell(new Input.StepDone(PEER)))
+                .as("a closed journal is read once")
+                .containsExactly(new Effect.ReadVictim(PEER, false));
+        LeaseRow claimed = row.claim(Account.LEASED, Optional.empty(), ME).orElseThrow();
+        assertThat(carryOut(new Input.VictimRead(claimed, Optional.empty())))
+                .contains(new Effect.ReadVictim(PEER, false))
+                .anyMatch(effect ->
+                        effect instanceof Effect.Append append && append.event() instanceof SupplyEvent.Inherited);
+        assertThat(tell(new Input.VictimRead(claimed, Optional.empty())))
+                .containsExactly(new Effect.MarkInherited(PEER, Account.LEASED));
+    }
+}
