@@ -1,5 +1,5 @@
 /**
- * What is published at this broker and who gets it: topic shards with their gates, channels, consumers. {@link
- * io.weir.topics.MessagePath} is the way in.
+ * A broker's topics: {@code definition} says what a topic is, {@code path} moves its messages, {@code federation} takes them to
+ * other brokers, {@code api} lets actors publish and consume.
  */
 package io.weir.topics;

@@ -1,12 +1,17 @@
 package io.weir.cluster.bench;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.weir.cluster.bench.wire.MqttWire;
+import io.weir.cluster.bench.wire.NatsWire;
+import io.weir.cluster.bench.wire.NsqWire;
+import io.weir.cluster.bench.wire.Wire;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
-import io.weir.supervisor.cli.ClientSecret;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
+import io.weir.supervisor.cli.client.ClientSecret;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.local.Installation;
 import java.io.IOException;

@@ -1,5 +1,9 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.Connection;
+import io.weir.cluster.bench.wire.Handshake;
+import io.weir.cluster.bench.wire.Wire;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,7 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.NsqWire;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.node.BrokerClient;

@@ -1,13 +1,14 @@
 package io.weir.cluster.bench;
 
 import io.weir.cluster.TopicClient;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
-import io.weir.supervisor.cli.ClientSecret;
-import io.weir.supervisor.cli.ClientTls;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
+import io.weir.supervisor.cli.client.ClientSecret;
+import io.weir.supervisor.cli.client.ClientTls;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.node.TopicRequest;
 import io.weir.transport.algorithm.BatchTuner.Bounds;

@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.transport.client.AutoTunedPublisher;
 import io.weir.transport.client.Outcome;
 import io.weir.transport.client.PublisherSettings;

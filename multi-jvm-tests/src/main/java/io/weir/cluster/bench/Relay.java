@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.RelayWire;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,7 +20,7 @@ import java.util.List;
  *
  * <p>One buffer serves all reads; a publisher keeps only what could not go on yet, so that thousands of them fit into a broker's memory.
  */
-final class Relay implements AutoCloseable {
+public final class Relay implements AutoCloseable {
     private static final int MAX_FRAME_BYTES = 4 + Load.MAX_BODY_BYTES;
     private static final int IN_BYTES = 64 * 1024 + MAX_FRAME_BYTES;
     private static final int OUT_BYTES = 4 * IN_BYTES;

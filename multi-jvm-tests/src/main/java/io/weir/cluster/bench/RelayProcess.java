@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.RelayWire;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.local.Installation;

@@ -1,5 +1,10 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.Connection;
+import io.weir.cluster.bench.wire.Handshake;
+import io.weir.cluster.bench.wire.NsqWire;
+import io.weir.cluster.bench.wire.Wire;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;

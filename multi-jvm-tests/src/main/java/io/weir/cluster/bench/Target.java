@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.wire.Wire;
 import io.weir.config.Endpoint;
 import java.util.List;
 

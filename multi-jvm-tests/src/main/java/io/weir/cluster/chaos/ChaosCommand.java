@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.bench.Span;
+import io.weir.cluster.chaos.client.ClientCommand;
 import io.weir.supervisor.cli.CliCommand;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ExitCode;

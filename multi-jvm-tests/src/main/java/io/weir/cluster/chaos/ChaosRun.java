@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
-import io.weir.cluster.chaos.ClientPlan.Status;
+import io.weir.cluster.chaos.client.ClientPlan;
+import io.weir.cluster.chaos.client.ClientPlan.Status;
 import io.weir.cluster.chaos.report.ReportPage;
 import io.weir.cluster.history.History;
 import io.weir.cluster.history.HistoryCheck;

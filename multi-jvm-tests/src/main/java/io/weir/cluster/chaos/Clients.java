@@ -1,10 +1,11 @@
 package io.weir.cluster.chaos;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.weir.cluster.chaos.ClientPlan.Consuming;
-import io.weir.cluster.chaos.ClientPlan.Orders;
-import io.weir.cluster.chaos.ClientPlan.Publishing;
-import io.weir.cluster.chaos.ClientPlan.Status;
+import io.weir.cluster.chaos.client.ClientPlan;
+import io.weir.cluster.chaos.client.ClientPlan.Consuming;
+import io.weir.cluster.chaos.client.ClientPlan.Orders;
+import io.weir.cluster.chaos.client.ClientPlan.Publishing;
+import io.weir.cluster.chaos.client.ClientPlan.Status;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

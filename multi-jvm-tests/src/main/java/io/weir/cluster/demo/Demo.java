@@ -1,9 +1,9 @@
 package io.weir.cluster.demo;
 
-import io.weir.cluster.chaos.ClientPlan.Publishing;
-import io.weir.cluster.chaos.ClientPlan.Status;
-import io.weir.cluster.chaos.ClientRecord;
-import io.weir.cluster.chaos.RecordingPublisher;
+import io.weir.cluster.chaos.client.ClientPlan.Publishing;
+import io.weir.cluster.chaos.client.ClientPlan.Status;
+import io.weir.cluster.chaos.client.ClientRecord;
+import io.weir.cluster.chaos.client.RecordingPublisher;
 import io.weir.cluster.demo.Picture.BrokerView;
 import io.weir.cluster.demo.Picture.Event;
 import io.weir.cluster.history.History;

@@ -2,9 +2,9 @@ package io.weir.cluster.history;
 
 import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.ArrayList;
 import java.util.EnumSet;

@@ -2,9 +2,9 @@ package io.weir.cluster.history;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.LimitRow;
 import java.io.IOException;
 import java.io.InputStream;

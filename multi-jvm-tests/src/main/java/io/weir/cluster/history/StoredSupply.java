@@ -1,8 +1,8 @@
 package io.weir.cluster.history;
 
+import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.HashMap;

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import com.sun.management.ThreadMXBean;
+import io.weir.cluster.bench.wire.NsqWire;
+import io.weir.cluster.bench.wire.RelayWire;
+import io.weir.cluster.bench.wire.Wire;
+import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;

@@ -7,7 +7,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Where a client command connects, as a picocli mixin: the addresses that are given, or all brokers of the cluster. */
-final class BrokerAddresses {
+public final class BrokerAddresses {
     @Mixin
     private ClusterOption cluster;
 
@@ -20,7 +20,7 @@ final class BrokerAddresses {
     private List<String> tcp = List.of();
 
     /** At least one. */
-    List<Endpoint> endpoints() {
+    public List<Endpoint> endpoints() {
         try {
             return tcp.isEmpty()
                     ? cluster.expectedBrokers().stream()

@@ -3,6 +3,7 @@ package io.weir.supervisor.cli;
 import io.weir.config.Endpoint;
 import io.weir.config.SettingsException;
 import io.weir.config.SettingsLoader;
+import io.weir.supervisor.cli.client.BrokerCalibrateCommand;
 import io.weir.supervisor.local.ClusterStatus.Expected;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerProcess;

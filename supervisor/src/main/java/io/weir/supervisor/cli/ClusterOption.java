@@ -97,7 +97,7 @@ public final class ClusterOption {
      *
      * @throws CliException with what was wrong, if the cluster refused or nobody answered
      */
-    BrokerClient.Answer ask(String method, String path, Optional<Object> body) {
+    public BrokerClient.Answer ask(String method, String path, Optional<Object> body) {
         Optional<String> token = Optional.ofNullable(System.getenv("WEIR_HTTP_ADMIN_TOKEN"));
         String silence = "no broker answers: 'weir status' shows what became of them";
         for (ClusterStatus.Expected broker : expectedBrokers()) {

@@ -37,7 +37,7 @@ public record LabReport(List<Table> tables, List<Chart> charts, List<Finding> fi
     public record Finding(String claim, String expected, String measured, boolean holds) {}
 
     /** Numbers in words, the same whatever the machine's locale. */
-    static String text(String format, Object... values) {
+    public static String text(String format, Object... values) {
         return String.format(Locale.ROOT, format, values);
     }
 

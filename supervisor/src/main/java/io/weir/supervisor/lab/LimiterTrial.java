@@ -10,31 +10,31 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /** One world of brokers that share a limit, run for every seed: what the SRTM experiments have in common. */
-final class LimiterTrial {
+public final class LimiterTrial {
     static final long SECOND_NS = 1_000_000_000L;
     private static final double MS = 1e3;
 
-    final Sample p50Ms = new Sample();
-    final Sample p95Ms = new Sample();
-    final Sample p99Ms = new Sample();
-    final Sample latencyP99Ms = new Sample();
-    final Sample controlPerMessage = new Sample();
-    final Sample delayedPart = new Sample();
-    final Sample allEmptyPart = new Sample();
-    long inventedMicros;
-    long excessMicros;
+    public final Sample p50Ms = new Sample();
+    public final Sample p95Ms = new Sample();
+    public final Sample p99Ms = new Sample();
+    public final Sample latencyP99Ms = new Sample();
+    public final Sample controlPerMessage = new Sample();
+    public final Sample delayedPart = new Sample();
+    public final Sample allEmptyPart = new Sample();
+    public long inventedMicros;
+    public long excessMicros;
 
     /** Makes a seed's messages; the same for every world of an experiment, whatever the brokers do with them. */
     @FunctionalInterface
-    interface Workload {
+    public interface Workload {
         PublisherArrivals arrivals(SplittableRandom random);
     }
 
     /** A trial to be made: measured from {@code fromSeconds} to {@code untilSeconds} of simulated time. */
-    record Plan(LimiterWorld.Setup setup, Workload workload, double fromSeconds, double untilSeconds) {}
+    public record Plan(LimiterWorld.Setup setup, Workload workload, double fromSeconds, double untilSeconds) {}
 
     /** Runs every plan for every seed, the seeds in parallel: each is on its own and the order of the results is fixed. */
-    static <K> Map<K, LimiterTrial> run(Map<K, Plan> plans, LabRun run) {
+    public static <K> Map<K, LimiterTrial> run(Map<K, Plan> plans, LabRun run) {
         Map<K, LimiterTrial> trials = new LinkedHashMap<>();
         plans.keySet().forEach(key -> trials.put(key, new LimiterTrial()));
         int[] done = {0};
@@ -73,7 +73,7 @@ final class LimiterTrial {
         excessMicros = Math.max(excessMicros, result.excessMicros());
     }
 
-    static Estimate estimate(Sample sample) {
+    public static Estimate estimate(Sample sample) {
         return new Estimate(sample.mean(), sample.halfWidth95());
     }
 }

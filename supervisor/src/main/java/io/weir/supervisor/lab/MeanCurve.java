@@ -5,11 +5,11 @@ import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabReport.Series;
 
 /** A line over time that is the mean of one line a seed, sampled at the same moments. */
-final class MeanCurve {
+public final class MeanCurve {
     private final double spacing;
     private final Sample[] points;
 
-    MeanCurve(double spacing, int points) {
+    public MeanCurve(double spacing, int points) {
         this.spacing = spacing;
         this.points = new Sample[points];
         for (int i = 0; i < points; i++) {
@@ -17,15 +17,15 @@ final class MeanCurve {
         }
     }
 
-    void add(int point, double y) {
+    public void add(int point, double y) {
         points[point].add(y);
     }
 
-    double at(int point) {
+    public double at(int point) {
         return points[point].mean();
     }
 
-    double least(int from, int to) {
+    public double least(int from, int to) {
         double least = Double.POSITIVE_INFINITY;
         for (int i = from; i < to; i++) {
             least = Math.min(least, at(i));
@@ -33,7 +33,7 @@ final class MeanCurve {
         return least;
     }
 
-    Series series(String label) {
+    public Series series(String label) {
         double[] xs = new double[points.length];
         double[] ys = new double[points.length];
         for (int i = 0; i < points.length; i++) {
@@ -43,7 +43,7 @@ final class MeanCurve {
         return new Series(label, xs, ys, false);
     }
 
-    static Estimate estimate(Sample sample) {
+    public static Estimate estimate(Sample sample) {
         return new Estimate(sample.mean(), sample.halfWidth95());
     }
 }

@@ -18,9 +18,9 @@ import io.weir.supervisor.placement.Placement;
 import io.weir.supervisor.placement.PlacementCounters;
 import io.weir.supervisor.placement.PlacementDesk;
 import io.weir.supervisor.store.DecisionTable;
-import io.weir.topics.MessagePath;
-import io.weir.topics.PlacementTable;
-import io.weir.topics.TopicDefinition;
+import io.weir.topics.definition.TopicDefinition;
+import io.weir.topics.federation.PlacementTable;
+import io.weir.topics.path.MessagePath;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
@@ -33,7 +33,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A broker's part in placement, for as long as its process lives: homes are kept while the actor system is away. */
-final class BrokerPlacement implements AutoCloseable {
+public final class BrokerPlacement implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerPlacement.class);
 
     private static final Duration PATH_WITHIN = Duration.ofSeconds(5);
@@ -65,16 +65,16 @@ final class BrokerPlacement implements AutoCloseable {
         return table;
     }
 
-    Decisions decisions() {
+    public Decisions decisions() {
         return decisions;
     }
 
-    PlacementCounters counters() {
+    public PlacementCounters counters() {
         return counters;
     }
 
     /** Asks the singleton, wherever it is. */
-    <T> CompletionStage<T> ask(Function<ActorRef<T>, Placement.Command> question, Duration timeout) {
+    public <T> CompletionStage<T> ask(Function<ActorRef<T>, Placement.Command> question, Duration timeout) {
         ActorRef<Placement.Command> there = singleton;
         if (there == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", here + " is not in a cluster just now");
@@ -83,12 +83,12 @@ final class BrokerPlacement implements AutoCloseable {
     }
 
     /** On the message path, where the table is; false if there is no room. */
-    CompletionStage<Boolean> register(MessagePath path, TopicName topic, long id, String group, double rate) {
+    public CompletionStage<Boolean> register(MessagePath path, TopicName topic, long id, String group, double rate) {
         return onPath(path, () -> table.register(topic, id, group, rate));
     }
 
     /** False if nobody of that name was registered here. */
-    CompletionStage<Boolean> unregister(MessagePath path, TopicName topic, long id) {
+    public CompletionStage<Boolean> unregister(MessagePath path, TopicName topic, long id) {
         return onPath(path, () -> table.unregister(topic, id));
     }
 

@@ -8,10 +8,11 @@ import io.weir.config.value.BrokerId;
 import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.actor.Treasury;
 import io.weir.limiter.supply.value.Holder;
+import io.weir.supervisor.node.http.HttpServer;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.StoreException;
-import io.weir.topics.TopicDefinition;
+import io.weir.topics.definition.TopicDefinition;
 import io.weir.transport.MediaDriverProcess;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
@@ -301,7 +302,7 @@ public final class BrokerProcess implements AutoCloseable {
      *
      * @throws Refusal while this broker is in none
      */
-    TopicAdmin cluster() {
+    public TopicAdmin cluster() {
         BrokerNode current = node;
         if (current == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", id() + " is not in a cluster just now");
@@ -313,11 +314,11 @@ public final class BrokerProcess implements AutoCloseable {
      * How long whoever answers a request over HTTP waits for the cluster: so that there is time for a second question, and for the answer
      * that nobody said anything.
      */
-    Duration askTimeout() {
+    public Duration askTimeout() {
         return settings.http().requestTimeout().dividedBy(3);
     }
 
-    void learned(TopicDefinition definition) {
+    public void learned(TopicDefinition definition) {
         topics.learned(definition);
     }
 
@@ -325,7 +326,7 @@ public final class BrokerProcess implements AutoCloseable {
      * The brokers that clients may go to: members of the cluster that are up as seen from here. While this broker is in no cluster
      * itself, those that the registry believes to run.
      */
-    List<RegisteredBroker> brokersUp() {
+    public List<RegisteredBroker> brokersUp() {
         NodeView seen = view;
         return known.stream()
                 .filter(RegisteredBroker::running)
@@ -339,11 +340,11 @@ public final class BrokerProcess implements AutoCloseable {
                 && member.incarnation() == broker.incarnation();
     }
 
-    WeirSettings settings() {
+    public WeirSettings settings() {
         return settings;
     }
 
-    long uptimeMs() {
+    public long uptimeMs() {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs);
     }
 
@@ -351,7 +352,7 @@ public final class BrokerProcess implements AutoCloseable {
      * Writes down that this life of a broker is over, and has every broker look: its heir need not wait for its next
      * look.
      */
-    void confirmStopped(BrokerId victim, long incarnation) {
+    public void confirmStopped(BrokerId victim, long incarnation) {
         supply.store().stop(new Holder(victim, incarnation));
         BrokerNode current = node;
         if (current != null) {
@@ -359,7 +360,7 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    BrokerSupply supply() {
+    public BrokerSupply supply() {
         return supply;
     }
 
@@ -392,27 +393,27 @@ public final class BrokerProcess implements AutoCloseable {
         return stopRequested.getCount() == 0;
     }
 
-    String id() {
+    public String id() {
         return settings.broker().id().value();
     }
 
-    NodeView view() {
+    public NodeView view() {
         return view;
     }
 
-    long rejoins() {
+    public long rejoins() {
         return rejoins;
     }
 
-    long registryAgeMs() {
+    public long registryAgeMs() {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - knownAtNs);
     }
 
-    boolean mediaDriverActive() {
+    public boolean mediaDriverActive() {
         return settings.aeronDirectory().map(MediaDriverProcess::isActive).orElse(false);
     }
 
-    Readiness readiness() {
+    public Readiness readiness() {
         List<String> waitingFor = new ArrayList<>();
         if (!recovered) {
             waitingFor.add("the broker's state to be recovered from the store");
@@ -426,7 +427,7 @@ public final class BrokerProcess implements AutoCloseable {
         return new Readiness(waitingFor.isEmpty(), waitingFor);
     }
 
-    BrokerStatus status() {
+    public BrokerStatus status() {
         NodeView seen = view;
         MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
         return new BrokerStatus(

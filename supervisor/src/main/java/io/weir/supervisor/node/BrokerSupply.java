@@ -4,15 +4,15 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Props;
 import io.weir.config.WeirSettings;
-import io.weir.limiter.supply.gate.AdmissionHistory;
 import io.weir.limiter.supply.actor.Failpoints;
-import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.actor.LeaseKeeper;
 import io.weir.limiter.supply.actor.SupplyCounters;
 import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.actor.Treasury;
-import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.gate.AdmissionHistory;
+import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.gate.algorithm.Lease;
+import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.store.StoreException;
 import io.weir.supervisor.store.SupplyTables;
 import java.io.IOException;
@@ -42,7 +42,7 @@ import org.slf4j.LoggerFactory;
  *   tenure ── fenced, or leaving: lease closed ──► writer came by ──► row STOPPED ──► no tenure
  * </pre>
  */
-final class BrokerSupply implements AutoCloseable {
+public final class BrokerSupply implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerSupply.class);
     private static final Path UPTIME = Path.of("/proc/uptime");
     private static final long BARRIER_MS = 2_000;
@@ -105,11 +105,11 @@ final class BrokerSupply implements AutoCloseable {
         };
     }
 
-    Gates gates() {
+    public Gates gates() {
         return gates;
     }
 
-    SupplyCounters counters() {
+    public SupplyCounters counters() {
         return counters;
     }
 
@@ -126,11 +126,11 @@ final class BrokerSupply implements AutoCloseable {
         return tables;
     }
 
-    ExecutorService storeThreads() {
+    public ExecutorService storeThreads() {
         return storeThreads;
     }
 
-    long leaseRemainingNs() {
+    public long leaseRemainingNs() {
         return lease.remainingNs(clock.getAsLong());
     }
 

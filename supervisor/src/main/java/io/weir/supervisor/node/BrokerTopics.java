@@ -10,18 +10,18 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.TopicTable;
-import io.weir.topics.Federation;
-import io.weir.topics.FederationStats;
-import io.weir.topics.Homes;
-import io.weir.topics.Intake;
-import io.weir.topics.MessagePath;
-import io.weir.topics.PathSettings;
-import io.weir.topics.TopicDefaults;
-import io.weir.topics.TopicDefinition;
-import io.weir.topics.TopicDesk;
-import io.weir.topics.TopicDirectory;
-import io.weir.topics.TopicRows;
-import io.weir.topics.TopicStats;
+import io.weir.topics.api.Intake;
+import io.weir.topics.definition.TopicDefaults;
+import io.weir.topics.definition.TopicDefinition;
+import io.weir.topics.definition.TopicDesk;
+import io.weir.topics.definition.TopicDirectory;
+import io.weir.topics.definition.TopicRows;
+import io.weir.topics.federation.Federation;
+import io.weir.topics.federation.FederationStats;
+import io.weir.topics.federation.Homes;
+import io.weir.topics.path.MessagePath;
+import io.weir.topics.path.PathSettings;
+import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
 import io.weir.transport.gateway.ClientTerms;
@@ -48,7 +48,7 @@ import org.slf4j.LoggerFactory;
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
  * ask whichever desk is there for topics that they do not know.
  */
-final class BrokerTopics implements TopicDirectory, AutoCloseable {
+public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
     private static final long STATS_WITHIN_MS = 1_000;
 
@@ -202,7 +202,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     /** Who may publish and consume what, for other ways in than the gateway. */
-    AccessRights rights() {
+    public AccessRights rights() {
         return terms.rights();
     }
 
@@ -227,7 +227,7 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     /** Where HTTP publishes; empty until the message path has started. */
-    Optional<Intake> intake() {
+    public Optional<Intake> intake() {
         return Optional.ofNullable(intake);
     }
 
@@ -242,25 +242,25 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         links.ifPresent(to -> to.follow(brokers));
     }
 
-    Optional<FederationStats> federation() {
+    public Optional<FederationStats> federation() {
         return Optional.ofNullable(federation).map(Federation::stats);
     }
 
     /** Empty where it is off, or no other broker can be reached. */
-    Optional<BrokerPlacement> placement() {
+    public Optional<BrokerPlacement> placement() {
         return placement;
     }
 
     /** Of every link; empty where there are none. */
-    List<LinkStats> linkStats() {
+    public List<LinkStats> linkStats() {
         return links.map(to -> to.links().stats()).orElse(List.of());
     }
 
-    MessagePath path() {
+    public MessagePath path() {
         return path;
     }
 
-    Intake.Bounds intakeBounds() {
+    public Intake.Bounds intakeBounds() {
         return intakeBounds;
     }
 
@@ -272,11 +272,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return rows;
     }
 
-    TopicDefaults defaults() {
+    public TopicDefaults defaults() {
         return defaults;
     }
 
-    long threadId() {
+    public long threadId() {
         return loop.threadId();
     }
 
@@ -291,11 +291,11 @@ final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     /** The topics that there are, by name, as this broker knows: another's news takes up to a second. */
-    List<TopicDefinition> definitions() {
+    public List<TopicDefinition> definitions() {
         return known.values().stream().filter(TopicDefinition::exists).toList();
     }
 
-    Optional<TopicDefinition> definition(String topic) {
+    public Optional<TopicDefinition> definition(String topic) {
         return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 

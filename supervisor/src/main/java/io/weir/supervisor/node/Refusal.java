@@ -4,7 +4,7 @@ import akka.http.javadsl.model.StatusCode;
 import akka.http.javadsl.model.StatusCodes;
 
 /** A request that can't be answered as its caller wishes. */
-final class Refusal extends RuntimeException {
+public final class Refusal extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     private final transient StatusCode status;
@@ -14,22 +14,22 @@ final class Refusal extends RuntimeException {
      * @param code a word that programs understand, nsqd's own where it has one
      * @param reason for people
      */
-    Refusal(StatusCode status, String code, String reason) {
+    public Refusal(StatusCode status, String code, String reason) {
         // No stack trace: it is an answer, not a fault.
         super(reason, null, false, false);
         this.status = status;
         this.code = code;
     }
 
-    static Refusal badRequest(String code, String reason) {
+    public static Refusal badRequest(String code, String reason) {
         return new Refusal(StatusCodes.BAD_REQUEST, code, reason);
     }
 
-    StatusCode status() {
+    public StatusCode status() {
         return status;
     }
 
-    String code() {
+    public String code() {
         return code;
     }
 }

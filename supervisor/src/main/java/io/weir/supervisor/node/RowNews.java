@@ -5,7 +5,7 @@ import akka.actor.typed.ActorRefResolver;
 import akka.actor.typed.ActorSystem;
 import io.weir.config.value.BrokerId;
 import io.weir.limiter.supply.actor.Treasury;
-import io.weir.topics.TopicDesk;
+import io.weir.topics.definition.TopicDesk;
 import java.util.Map;
 
 /**

@@ -15,14 +15,14 @@ import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
-import io.weir.topics.ShardEntity;
-import io.weir.topics.Topic;
-import io.weir.topics.TopicDefinition;
-import io.weir.topics.TopicDefinition.ChannelSettings;
-import io.weir.topics.TopicDefinition.Delivery;
-import io.weir.topics.TopicDefinition.DeliveryChange;
-import io.weir.topics.TopicDefinition.LimitSettings;
-import io.weir.topics.TopicRows;
+import io.weir.topics.definition.ShardEntity;
+import io.weir.topics.definition.Topic;
+import io.weir.topics.definition.TopicDefinition;
+import io.weir.topics.definition.TopicDefinition.ChannelSettings;
+import io.weir.topics.definition.TopicDefinition.Delivery;
+import io.weir.topics.definition.TopicDefinition.DeliveryChange;
+import io.weir.topics.definition.TopicDefinition.LimitSettings;
+import io.weir.topics.definition.TopicRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,7 +39,7 @@ import java.util.concurrent.Executor;
 import java.util.stream.Stream;
 
 /** What operators ask of topics, answered by the cluster that this broker is in. */
-final class TopicAdmin {
+public final class TopicAdmin {
     /**
      * A broker that has not said what it holds by then is shown as it was: whoever asks while one is dead must not wait
      * for it.
@@ -54,7 +54,7 @@ final class TopicAdmin {
     private final Executor storeThreads;
     private final Duration timeout;
 
-    TopicAdmin(
+    public TopicAdmin(
             ActorSystem<?> system,
             ActorRef<Treasury.Command> supply,
             SupplyStore store,
@@ -71,29 +71,29 @@ final class TopicAdmin {
         this.timeout = timeout;
     }
 
-    CompletionStage<Topic.Answer> create(TopicName name, TopicRequest request) {
+    public CompletionStage<Topic.Answer> create(TopicName name, TopicRequest request) {
         LimitSettings limit = request.newLimit();
         Delivery delivery = request.deliveryChange().on(Delivery.defaults());
         return ask(name, replyTo -> new Topic.Create(limit, delivery, replyTo));
     }
 
     /** Makes it if it is not there; whatever is there is fine. */
-    CompletionStage<Topic.Answer> ensure(TopicName name, LimitSettings limit) {
+    public CompletionStage<Topic.Answer> ensure(TopicName name, LimitSettings limit) {
         return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), replyTo));
     }
 
     /** The definition as it is. */
-    CompletionStage<TopicDefinition> get(TopicName name) {
+    public CompletionStage<TopicDefinition> get(TopicName name) {
         return ask(name, Topic.Get::new, timeout).thenApply(Topic.Answer::definition);
     }
 
-    CompletionStage<Topic.Answer> ensureChannel(TopicName name, String channel) {
+    public CompletionStage<Topic.Answer> ensureChannel(TopicName name, String channel) {
         String checked = lasting(channel);
         return ask(name, replyTo -> new Topic.EnsureChannel(checked, replyTo));
     }
 
     /** A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only. */
-    static String lasting(String channel) {
+    public static String lasting(String channel) {
         ChannelName name = new ChannelName(channel);
         if (name.ephemeral()) {
             throw new IllegalArgumentException(
@@ -109,7 +109,7 @@ final class TopicAdmin {
      * @param channel whose; empty for those of the topic that no channel has yet
      * @return the brokers that did not do it, or did not say so in time
      */
-    CompletionStage<List<BrokerId>> empty(TopicName name, Optional<String> channel, List<BrokerId> brokers) {
+    public CompletionStage<List<BrokerId>> empty(TopicName name, Optional<String> channel, List<BrokerId> brokers) {
         Map<BrokerId, CompletableFuture<Boolean>> asked = new TreeMap<>(Comparator.comparing(BrokerId::value));
         for (BrokerId broker : brokers) {
             asked.put(
@@ -129,7 +129,7 @@ final class TopicAdmin {
                         .toList());
     }
 
-    CompletionStage<Topic.Answer> changeLimit(TopicName name, TopicRequest request) {
+    public CompletionStage<Topic.Answer> changeLimit(TopicName name, TopicRequest request) {
         return ask(
                 name,
                 replyTo -> new Topic.ChangeLimit(
@@ -140,37 +140,37 @@ final class TopicAdmin {
                         replyTo));
     }
 
-    CompletionStage<Topic.Answer> changeDelivery(TopicName name, TopicRequest request) {
+    public CompletionStage<Topic.Answer> changeDelivery(TopicName name, TopicRequest request) {
         DeliveryChange change = request.deliveryChange();
         return ask(name, replyTo -> new Topic.ChangeDelivery(change, replyTo));
     }
 
-    CompletionStage<Topic.Answer> pause(TopicName name, boolean paused) {
+    public CompletionStage<Topic.Answer> pause(TopicName name, boolean paused) {
         return ask(name, replyTo -> new Topic.Pause(paused, replyTo));
     }
 
-    CompletionStage<Topic.Answer> delete(TopicName name) {
+    public CompletionStage<Topic.Answer> delete(TopicName name) {
         return ask(name, Topic.Delete::new);
     }
 
-    CompletionStage<Topic.Answer> setChannel(TopicName name, String channel, boolean paused) {
+    public CompletionStage<Topic.Answer> setChannel(TopicName name, String channel, boolean paused) {
         String checked = lasting(channel);
         return ask(name, replyTo -> new Topic.SetChannel(checked, new ChannelSettings(paused), replyTo));
     }
 
     /** Makes the channel if need be. */
-    CompletionStage<Topic.Answer> limitChannel(TopicName name, String channel, TopicRequest request) {
+    public CompletionStage<Topic.Answer> limitChannel(TopicName name, String channel, TopicRequest request) {
         String checked = lasting(channel);
         Limit limit = request.channelLimit();
         return ask(name, replyTo -> new Topic.LimitChannel(checked, limit.rateMicros(), limit.burstMicros(), replyTo));
     }
 
-    CompletionStage<Topic.Answer> unlimitChannel(TopicName name, String channel) {
+    public CompletionStage<Topic.Answer> unlimitChannel(TopicName name, String channel) {
         String checked = new ChannelName(channel).value();
         return ask(name, replyTo -> new Topic.LimitChannel(checked, 0, 0, replyTo));
     }
 
-    CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
+    public CompletionStage<Topic.Answer> deleteChannel(TopicName name, String channel) {
         String checked = lasting(channel);
         return ask(name, replyTo -> new Topic.DeleteChannel(checked, replyTo));
     }
@@ -186,7 +186,7 @@ final class TopicAdmin {
     }
 
     /** Every topic with its last limit, by name. */
-    CompletionStage<List<TopicDescription.Summary>> list() {
+    public CompletionStage<List<TopicDescription.Summary>> list() {
         return CompletableFuture.supplyAsync(
                 () -> {
                     Map<String, LimitRow> last = new TreeMap<>();
@@ -208,7 +208,7 @@ final class TopicAdmin {
      * about because it died. Of brokers that do not answer at once what they said last is shown, with its age; it is
      * not in the sums.
      */
-    CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
+    public CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
         CompletionStage<Optional<TopicDefinition>> definition =
                 CompletableFuture.supplyAsync(() -> rows.get(name), storeThreads);
         return definition.thenCompose(found -> {

@@ -2,12 +2,12 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Sharing;
-import io.weir.topics.BucketClock;
-import io.weir.topics.LimitMode;
-import io.weir.topics.Overflow;
-import io.weir.topics.TopicDefinition.Delivery;
-import io.weir.topics.TopicDefinition.DeliveryChange;
-import io.weir.topics.TopicDefinition.LimitSettings;
+import io.weir.topics.definition.BucketClock;
+import io.weir.topics.definition.LimitMode;
+import io.weir.topics.definition.Overflow;
+import io.weir.topics.definition.TopicDefinition.Delivery;
+import io.weir.topics.definition.TopicDefinition.DeliveryChange;
+import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -78,7 +78,7 @@ public record TopicRequest(
     }
 
     /** The same rules for what is given only. */
-    TopicRequest checked() {
+    public TopicRequest checked() {
         if (rate == null && burst == null && adapt == null && floor == null) {
             throw new IllegalArgumentException("nothing is to change: give rate, burst, adapt or floor");
         }

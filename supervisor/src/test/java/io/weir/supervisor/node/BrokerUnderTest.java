@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.Endpoint;
 import io.weir.config.SettingsLoader;
 import io.weir.supervisor.Await;
+import io.weir.supervisor.node.http.ApiDescription;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -22,16 +23,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** A broker in a thread of its own; it is gone when the thread is. Every answer is held against the OpenAPI file. */
-record BrokerUnderTest(Thread thread, String http, Endpoint tcp) {
+public record BrokerUnderTest(Thread thread, String http, Endpoint tcp) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    static BrokerUnderTest start(Map<String, String> environment) throws Exception {
+    public static BrokerUnderTest start(Map<String, String> environment) throws Exception {
         return start(Optional.empty(), environment);
     }
 
-    static BrokerUnderTest start(Optional<Path> file, Map<String, String> environment) throws Exception {
+    public static BrokerUnderTest start(Optional<Path> file, Map<String, String> environment) throws Exception {
         SettingsLoader settings = SettingsLoader.load(file, environment);
         Thread thread = new Thread(() -> BrokerProcess.run(settings), "broker-under-test");
         thread.start();
@@ -50,35 +51,36 @@ record BrokerUnderTest(Thread thread, String http, Endpoint tcp) {
         return running;
     }
 
-    HttpResponse<String> get(String path) throws Exception {
+    public HttpResponse<String> get(String path) throws Exception {
         return send("GET", path, BodyPublishers.noBody());
     }
 
-    HttpResponse<String> post(String path, String... headers) throws Exception {
+    public HttpResponse<String> post(String path, String... headers) throws Exception {
         return send("POST", path, BodyPublishers.noBody(), headers);
     }
 
-    HttpResponse<String> post(String path, byte[] body) throws Exception {
+    public HttpResponse<String> post(String path, byte[] body) throws Exception {
         return send("POST", path, BodyPublishers.ofByteArray(body));
     }
 
-    HttpResponse<String> send(String method, String path, BodyPublisher body, String... headers) throws Exception {
+    public HttpResponse<String> send(String method, String path, BodyPublisher body, String... headers)
+            throws Exception {
         return checked(HTTP.send(request(method, path, body, headers), HttpResponse.BodyHandlers.ofString()));
     }
 
-    CompletableFuture<HttpResponse<String>> later(String method, String path, BodyPublisher body) {
+    public CompletableFuture<HttpResponse<String>> later(String method, String path, BodyPublisher body) {
         return HTTP.sendAsync(request(method, path, body), HttpResponse.BodyHandlers.ofString())
                 .thenApply(BrokerUnderTest::checked);
     }
 
-    JsonNode json(String path) throws Exception {
+    public JsonNode json(String path) throws Exception {
         HttpResponse<String> answer = get(path);
         assertThat(answer.statusCode()).as(path + ": " + answer.body()).isEqualTo(200);
         return JSON.readTree(answer.body());
     }
 
     /** The word for programs of an error. */
-    static String message(HttpResponse<String> answer) {
+    public static String message(HttpResponse<String> answer) {
         try {
             return JSON.readTree(answer.body()).path("message").asText();
         } catch (IOException e) {
@@ -98,7 +100,7 @@ record BrokerUnderTest(Thread thread, String http, Endpoint tcp) {
         return answer;
     }
 
-    void awaitEnd() throws InterruptedException {
+    public void awaitEnd() throws InterruptedException {
         thread.join(TimeUnit.SECONDS.toMillis(60));
         assertThat(thread.isAlive()).as("the broker still runs").isFalse();
     }

@@ -12,9 +12,9 @@ import java.nio.charset.StandardCharsets;
  *  home payload: {"topic":"t","broker":"b2","tcp":"host:port"}, Weir's own, only for clients that asked for it
  * </pre>
  */
-final class Frames {
+public final class Frames {
     static final int RESPONSE = 0;
-    static final int ERROR = 1;
+    public static final int ERROR = 1;
     static final int MESSAGE = 2;
     static final int HOME = 3;
     static final int ID_LENGTH = 16;

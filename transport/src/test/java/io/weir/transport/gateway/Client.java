@@ -21,15 +21,15 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 
 /** A client that can put on the layers it negotiates, by other means than the gateway's. */
-final class Client implements AutoCloseable {
+public final class Client implements AutoCloseable {
     /** A frame as it came. */
-    record Frame(int type, byte[] payload) {
-        String text() {
+    public record Frame(int type, byte[] payload) {
+        public String text() {
             return new String(payload, StandardCharsets.ISO_8859_1);
         }
 
         /** Of a message: what comes after timestamp, attempts and id. */
-        byte[] body() {
+        public byte[] body() {
             return Arrays.copyOfRange(payload, 26, payload.length);
         }
 
@@ -56,7 +56,7 @@ final class Client implements AutoCloseable {
         return new Client(loop.address());
     }
 
-    static Client greeted(GatewayLoop loop) throws IOException {
+    public static Client greeted(GatewayLoop loop) throws IOException {
         Client client = silent(loop);
         client.send("  V2");
         return client;
@@ -85,7 +85,7 @@ final class Client implements AutoCloseable {
         return command(line, body.getBytes(StandardCharsets.UTF_8));
     }
 
-    Frame frame() throws IOException {
+    public Frame frame() throws IOException {
         DataInputStream data = new DataInputStream(in);
         int size = data.readInt();
         int type = data.readInt();
@@ -94,12 +94,12 @@ final class Client implements AutoCloseable {
         return new Frame(type, payload);
     }
 
-    String answer() throws IOException {
+    public String answer() throws IOException {
         return frame().text();
     }
 
     /** Whether nothing more comes. */
-    boolean ended() throws IOException {
+    public boolean ended() throws IOException {
         return in.read() < 0;
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever comes over a socket: others are served, the client gets answers or is closed, and nothing of it stays. */
 @Timeout(60)
-class GatewayFuzzTest {
+public class GatewayFuzzTest {
     private static final int ROUNDS = 250;
 
     @ParameterizedTest
@@ -66,7 +66,7 @@ class GatewayFuzzTest {
         }
     }
 
-    static void await(String what, BooleanSupplier condition) {
+    public static void await(String what, BooleanSupplier condition) {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime() - untilNs)

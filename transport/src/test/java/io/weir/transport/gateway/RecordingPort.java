@@ -8,13 +8,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /** A broker of one channel: what is published goes to its one consumer, as far as that has credit and room. */
-final class RecordingPort implements MessagePort {
+public final class RecordingPort implements MessagePort {
     /** A message as it was published. */
     record Published(String topic, byte[] body) {}
 
     final BlockingQueue<Published> published = new LinkedBlockingQueue<>();
     /** What other threads want done on the loop's. */
-    final Queue<Runnable> work = new ConcurrentLinkedQueue<>();
+    public final Queue<Runnable> work = new ConcurrentLinkedQueue<>();
 
     private final ArrayDeque<Published> waiting = new ArrayDeque<>();
     private Subscriber consumer;

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Random;
 
 /** Sessions of clients as bytes, valid ones and what chance makes of them. */
-final class Sessions {
+public final class Sessions {
     private static final int[] LENGTHS = {
         0, 1, -1, 4, 255, 256, 65_535, 65_536, 1 << 20, Integer.MAX_VALUE, Integer.MIN_VALUE
     };
@@ -34,16 +34,16 @@ final class Sessions {
 
     private final Random random;
 
-    Sessions(long seed) {
+    public Sessions(long seed) {
         random = new Random(seed);
     }
 
-    Random random() {
+    public Random random() {
         return random;
     }
 
     /** Commands after the magic, all of them valid. */
-    byte[] valid(int maxBody) {
+    public byte[] valid(int maxBody) {
         ByteArrayOutputStream session = new ByteArrayOutputStream();
         for (int i = random.nextInt(8) + 1; i > 0; i--) {
             String topic = "t" + random.nextInt(3) + (random.nextInt(4) == 0 ? "#ephemeral" : "");
@@ -103,7 +103,7 @@ final class Sessions {
     }
 
     /** A few changes at random places. */
-    byte[] mutated(byte[] bytes) {
+    public byte[] mutated(byte[] bytes) {
         byte[] changed = bytes;
         for (int i = random.nextInt(4); i >= 0 && changed.length > 0; i--) {
             int at = random.nextInt(changed.length);

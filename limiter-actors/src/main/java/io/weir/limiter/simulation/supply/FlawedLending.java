@@ -3,8 +3,8 @@ package io.weir.limiter.simulation.supply;
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.gate.algorithm.Gate;
-import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.gate.algorithm.Lending;
+import io.weir.limiter.supply.value.Holder;
 
 /** Lending, without the rules that a course leaves out; the production one if it leaves out none. */
 final class FlawedLending extends Lending {

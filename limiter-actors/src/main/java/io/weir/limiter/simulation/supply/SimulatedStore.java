@@ -2,11 +2,11 @@ package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.protocol.Retention;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.protocol.Retention;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

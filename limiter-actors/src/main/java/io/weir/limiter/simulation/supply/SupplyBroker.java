@@ -1,11 +1,11 @@
 package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.BrokerId;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.protocol.Observed;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.Observed;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;

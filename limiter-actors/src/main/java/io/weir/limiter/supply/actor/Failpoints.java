@@ -1,7 +1,7 @@
 package io.weir.limiter.supply.actor;
 
-import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.gate.algorithm.Lease;
+import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.List;

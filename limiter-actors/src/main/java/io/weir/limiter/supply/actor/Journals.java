@@ -2,8 +2,8 @@ package io.weir.limiter.supply.actor;
 
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Props;
-import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.Holder;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

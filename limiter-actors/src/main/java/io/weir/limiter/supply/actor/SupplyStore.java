@@ -1,11 +1,11 @@
 package io.weir.limiter.supply.actor;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.protocol.Retention;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.protocol.Retention;
 import java.util.List;
 import java.util.Optional;
 

@@ -1,7 +1,5 @@
 package io.weir.limiter.supply.actor;
 
-import io.weir.limiter.supply.gate.Gates;
-
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorRefResolver;
 import akka.actor.typed.Behavior;
@@ -16,14 +14,15 @@ import io.weir.config.CrossesNodes;
 import io.weir.config.WeirSettings.SupplySettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.protocol.Effect;
-import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.protocol.Input;
 import io.weir.limiter.supply.protocol.Observed;
 import io.weir.limiter.supply.protocol.PeerMessage;
 import io.weir.limiter.supply.protocol.Retention;
-import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.protocol.Terms;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.SupplyEvent;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -1,10 +1,10 @@
 package io.weir.limiter.supply.gate;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.protocol.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.gate.algorithm.Lease;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;

@@ -5,9 +5,9 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.gate.algorithm.Gate;
+import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.protocol.GateSample;
 import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.gate.algorithm.Lease;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 

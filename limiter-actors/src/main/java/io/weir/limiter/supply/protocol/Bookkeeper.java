@@ -1,5 +1,7 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Debt;
 import io.weir.limiter.supply.value.Holder;
@@ -7,10 +9,6 @@ import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.Supply;
 import io.weir.limiter.supply.value.SupplyEvent;
-import io.weir.limiter.supply.value.Transfer;
-
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.SupplyEvent.Burned;
 import io.weir.limiter.supply.value.SupplyEvent.Credited;
 import io.weir.limiter.supply.value.SupplyEvent.Debited;
@@ -20,6 +18,7 @@ import io.weir.limiter.supply.value.SupplyEvent.Minted;
 import io.weir.limiter.supply.value.SupplyEvent.Recovered;
 import io.weir.limiter.supply.value.SupplyEvent.Refloored;
 import io.weir.limiter.supply.value.SupplyEvent.Refunded;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

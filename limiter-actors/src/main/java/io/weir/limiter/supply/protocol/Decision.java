@@ -1,11 +1,10 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Transfer;
-
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Share;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,5 +1,7 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -7,9 +9,6 @@ import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.value.Transfer;
-
-import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
 import java.util.Map;
 import java.util.Optional;
 

@@ -1,12 +1,11 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Holding;
-
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.SupplyEdge;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
 import java.util.List;
 

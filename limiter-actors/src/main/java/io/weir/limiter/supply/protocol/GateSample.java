@@ -1,9 +1,8 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Holding;
-
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.supply.value.Holding;
 
 /** One topic's gate as the thread that admits saw it. */
 public record GateSample(TopicName topic, Holding held, Demand demand, long waiting) {}

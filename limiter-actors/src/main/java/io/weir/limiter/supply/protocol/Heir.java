@@ -1,14 +1,13 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.LeaseRow;
-
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.protocol.Inheritance.Step;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -3,7 +3,6 @@ package io.weir.limiter.supply.protocol;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-
 import java.util.Optional;
 
 /**

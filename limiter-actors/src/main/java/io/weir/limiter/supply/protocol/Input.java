@@ -1,13 +1,12 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
-
-import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -1,9 +1,8 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.LimitRow;
-
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.value.LimitRow;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;

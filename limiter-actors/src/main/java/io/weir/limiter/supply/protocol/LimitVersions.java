@@ -1,11 +1,10 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.value.Debt;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LimitRow;
-
-import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

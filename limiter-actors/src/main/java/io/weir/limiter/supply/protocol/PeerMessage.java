@@ -1,13 +1,12 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Debt;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Transfer;
-
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Demand;
-import io.weir.limiter.algorithm.Share;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

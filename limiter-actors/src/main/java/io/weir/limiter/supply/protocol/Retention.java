@@ -1,12 +1,11 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
-
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Share;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

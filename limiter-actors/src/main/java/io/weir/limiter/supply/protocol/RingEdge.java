@@ -1,11 +1,10 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.SupplyEdge;
 import io.weir.limiter.supply.protocol.PeerMessage.Told;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,9 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.LimitRow;
-
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
@@ -13,6 +9,9 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.algorithm.SupplyEdge;
 import io.weir.limiter.supply.protocol.PeerMessage.Told;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LimitRow;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,15 +1,14 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
-
-import io.weir.config.value.BrokerId;
-import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Demand;
-import io.weir.limiter.algorithm.Share;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;

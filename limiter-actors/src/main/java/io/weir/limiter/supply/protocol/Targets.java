@@ -1,11 +1,10 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Holder;
-
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.TbAdaptor;
+import io.weir.limiter.supply.value.Holder;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

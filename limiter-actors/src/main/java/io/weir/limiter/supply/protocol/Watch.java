@@ -2,7 +2,6 @@ package io.weir.limiter.supply.protocol;
 
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
-
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

@@ -1,10 +1,9 @@
 package io.weir.limiter.supply.value;
 
-import io.weir.limiter.supply.protocol.Retention;
-
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.protocol.Retention;
 import java.util.Optional;
 
 /**

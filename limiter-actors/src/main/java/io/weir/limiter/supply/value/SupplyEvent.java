@@ -1,9 +1,8 @@
 package io.weir.limiter.supply.value;
 
-import io.weir.limiter.supply.protocol.Bookkeeper;
-
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.protocol.Bookkeeper;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,15 +1,14 @@
 package io.weir.limiter.supply.wire;
 
+import akka.serialization.SerializerWithStringManifest;
 import io.weir.limiter.supply.actor.Adaptor;
 import io.weir.limiter.supply.actor.Treasury;
-
-import akka.serialization.SerializerWithStringManifest;
-import io.weir.limiter.supply.wire.SupplyCodec.Reader;
-import io.weir.limiter.supply.wire.SupplyCodec.Writer;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.protocol.PeerMessage;
 import io.weir.limiter.supply.protocol.PeerMessage.Told;
 import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.wire.SupplyCodec.Reader;
+import io.weir.limiter.supply.wire.SupplyCodec.Writer;
 import java.io.NotSerializableException;
 import java.util.LinkedHashSet;
 

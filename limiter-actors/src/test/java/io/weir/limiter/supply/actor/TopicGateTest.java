@@ -1,10 +1,5 @@
 package io.weir.limiter.supply.actor;
 
-import io.weir.limiter.supply.gate.AdmissionHistory;
-import io.weir.limiter.supply.gate.Gates;
-import io.weir.limiter.supply.gate.TopicGate;
-import io.weir.limiter.supply.wire.SupplyCodec;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -14,10 +9,14 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.simulation.HardBound;
+import io.weir.limiter.supply.gate.AdmissionHistory;
+import io.weir.limiter.supply.gate.Gates;
+import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.wire.SupplyCodec;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;

@@ -1,14 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Debt;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.value.Supply;
-import io.weir.limiter.supply.value.SupplyEvent;
-import io.weir.limiter.supply.value.Transfer;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -20,6 +11,14 @@ import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.protocol.Effect.AddAtGate;
 import io.weir.limiter.supply.protocol.Effect.Append;
 import io.weir.limiter.supply.protocol.Effect.RemoveAtGate;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.Supply;
+import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

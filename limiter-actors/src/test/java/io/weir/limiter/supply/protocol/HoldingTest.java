@@ -1,10 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Debt;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.Supply;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,6 +8,10 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.SupplyEdge;
+import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.Supply;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

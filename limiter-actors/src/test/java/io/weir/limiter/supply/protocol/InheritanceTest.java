@@ -1,11 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.value.SupplyEvent;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -14,6 +8,11 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.protocol.Inheritance.Step;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

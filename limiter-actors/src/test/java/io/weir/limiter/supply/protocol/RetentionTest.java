@@ -1,13 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.value.Supply;
-import io.weir.limiter.supply.value.Transfer;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,10 +11,17 @@ import io.weir.limiter.supply.protocol.PeerMessage.Needed;
 import io.weir.limiter.supply.protocol.Retention.OfHolder;
 import io.weir.limiter.supply.protocol.Retention.OfName;
 import io.weir.limiter.supply.protocol.Retention.OfVersions;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.Supply;
 import io.weir.limiter.supply.value.SupplyEvent.Credited;
 import io.weir.limiter.supply.value.SupplyEvent.Debited;
 import io.weir.limiter.supply.value.SupplyEvent.Fenced;
 import io.weir.limiter.supply.value.SupplyEvent.Minted;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -1,14 +1,5 @@
 package io.weir.limiter.supply.protocol;
 
-import io.weir.limiter.supply.value.Account;
-import io.weir.limiter.supply.value.Debt;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.LeaseRow;
-import io.weir.limiter.supply.value.LimitRow;
-import io.weir.limiter.supply.value.SupplyEvent;
-import io.weir.limiter.supply.value.Transfer;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,6 +8,14 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.value.Account;
+import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.SupplyEvent;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;

@@ -2,12 +2,12 @@ package io.weir.cluster.failpoints.armed;
 
 import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.protocol.Effect;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.Transfer;
 import java.util.LinkedHashMap;

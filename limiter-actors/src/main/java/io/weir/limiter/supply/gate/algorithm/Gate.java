@@ -1,9 +1,8 @@
 package io.weir.limiter.supply.gate.algorithm;
 
+import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Supply;
-
-import io.weir.limiter.algorithm.TokenBucket;
 import java.util.function.LongSupplier;
 
 /**

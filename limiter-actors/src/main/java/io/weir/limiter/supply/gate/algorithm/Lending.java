@@ -1,9 +1,8 @@
 package io.weir.limiter.supply.gate.algorithm;
 
-import io.weir.limiter.supply.value.Holder;
-
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.algorithm.TokenBucket;
+import io.weir.limiter.supply.value.Holder;
 import java.util.Optional;
 import java.util.function.Function;
 

@@ -1,12 +1,5 @@
 package io.weir.limiter.supply.gate.algorithm;
 
-import io.weir.limiter.supply.protocol.Bookkeeper;
-import io.weir.limiter.supply.protocol.Effect;
-import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.Holding;
-import io.weir.limiter.supply.value.Supply;
-
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -14,6 +7,12 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
+import io.weir.limiter.supply.protocol.Bookkeeper;
+import io.weir.limiter.supply.protocol.Effect;
+import io.weir.limiter.supply.protocol.Ledger;
+import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.Holding;
+import io.weir.limiter.supply.value.Supply;
 import java.util.Map;
 import java.util.Random;
 import java.util.function.LongSupplier;

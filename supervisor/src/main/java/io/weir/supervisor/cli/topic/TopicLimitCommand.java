@@ -1,0 +1,101 @@
+package io.weir.supervisor.cli.topic;
+
+import io.weir.supervisor.cli.ClusterOption;
+import io.weir.supervisor.cli.ExitCode;
+import io.weir.supervisor.cli.Output;
+import io.weir.supervisor.node.TopicDescription;
+import io.weir.supervisor.node.TopicRequest;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code weir topic limit}. */
+@Command(
+        name = "limit",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Change a topic's limit, floor or adaptation; what is not given stays as it is.",
+            "More takes effect at once. Less is taken back from the brokers first, which takes a moment: the command waits until "
+                    + "it is complete, and at no moment more passes than the old limit allows.",
+            "A change that comes while another one is under way waits for it. Of several that wait the last one wins, and the "
+                    + "others are told so; one that waits for longer than 4 s is not made, and the error says what is in the way."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  weir topic limit orders --rate 2000 --burst 200",
+            "  weir topic limit orders --floor 0.5"
+        })
+final class TopicLimitCommand implements Callable<Integer> {
+    private static final Duration POLL = Duration.ofMillis(200);
+
+    @Parameters(paramLabel = "NAME", description = "The topic.")
+    private String name;
+
+    @Option(names = "--rate", paramLabel = "R", description = "Messages a second, above 0.")
+    private Double rate;
+
+    @Option(names = "--burst", paramLabel = "B", description = "Messages at once, at least 1.")
+    private Double burst;
+
+    @Option(names = "--adapt", paramLabel = "HOW", description = "gossip, adaptor or static.")
+    private String adapt;
+
+    @Option(names = "--floor", paramLabel = "PHI", description = "0 to 1, see 'weir topic create --help'.")
+    private Double floor;
+
+    @Option(
+            names = "--wait",
+            paramLabel = "SECONDS",
+            defaultValue = "60",
+            description =
+                    "How long to wait until the change is complete (default: ${DEFAULT-VALUE}); it goes on either way.")
+    private long waitSeconds;
+
+    @Mixin
+    private ClusterOption cluster;
+
+    @Mixin
+    private Output output;
+
+    record Outcome(String name, long version, boolean complete, boolean superseded) {}
+
+    @Override
+    public Integer call() throws InterruptedException {
+        String path = TopicChange.path(name);
+        TopicChange.Accepted accepted = TopicChange.accepted(
+                cluster.ask("PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor))));
+        boolean complete = awaitDone(path, accepted.version());
+        if (output.json()) {
+            output.printJson(new Outcome(name, accepted.version(), complete, accepted.superseded()));
+        } else {
+            output.println(
+                    complete
+                            ? accepted.superseded()
+                                    ? name + " has the limit of a change that came later: version " + accepted.version()
+                                    : name + " has its new limit"
+                            : name + " has not reached its new limit yet; 'weir topic describe " + name
+                                    + "' shows what is missing");
+        }
+        return complete ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    private boolean awaitDone(String path, long version) throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
+        while (true) {
+            TopicDescription now = cluster.ask("GET", path, Optional.empty()).as(TopicDescription.class);
+            if (now.version() > version || now.version() == version && now.done()) {
+                return true;
+            }
+            if (System.nanoTime() - deadlineNs > 0) {
+                return false;
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL.toMillis());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * Experiments with the auto-tuned publisher.
+ */
+package io.weir.supervisor.lab.publisher;

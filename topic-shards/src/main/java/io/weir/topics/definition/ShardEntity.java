@@ -1,0 +1,139 @@
+package io.weir.topics.definition;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.AbstractBehavior;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
+import akka.cluster.sharding.typed.ShardingEnvelope;
+import akka.cluster.sharding.typed.ShardingMessageExtractor;
+import akka.cluster.sharding.typed.javadsl.EntityTypeKey;
+import io.weir.config.CrossesNodes;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.topics.path.MessagePath;
+import io.weir.topics.path.TopicShard;
+
+/**
+ * The cluster's handle on one broker's part of a topic: lays the topic's definition on that broker's {@link TopicShard}. A sharded
+ * entity whose shard is its broker, placed there from outside. Should one wake on another broker, because its own is not a member just
+ * now, it stops: a bucket is its broker's alone.
+ *
+ * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: what was laid before, and which
+ * channels a definition once named, the shard knows itself. Messages never come this way, and a shard goes on without its entity.
+ */
+public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
+    public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic-shard");
+
+    private static final String BETWEEN = "|";
+
+    /** What it understands. */
+    public sealed interface Command extends CrossesNodes {}
+
+    /** The topic is like this now. Told as often as one likes; what is older than what was laid is left. */
+    public record Serve(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
+
+    /**
+     * The definition is laid.
+     *
+     * @param problem why it is not, or null
+     */
+    public record Served(String problem) implements CrossesNodes {}
+
+    /**
+     * The broker is to drop messages that it holds.
+     *
+     * @param channel whose; null for those of the topic that no channel has yet
+     */
+    public record Empty(String channel, ActorRef<Emptied> replyTo) implements Command {}
+
+    /** They are dropped; or not, because the broker is too busy. */
+    public record Emptied(BrokerId broker, boolean done) implements CrossesNodes {}
+
+    private record Laid(boolean gone, String problem, ActorRef<Served> replyTo) implements Command {}
+
+    private record Dropped(ActorRef<Emptied> replyTo, boolean done) implements Command {}
+
+    private final BrokerId here;
+    private final MessagePath path;
+    private final TopicName topic;
+
+    /** Sharding by broker: an entity's shard is the broker it belongs to. */
+    public static ShardingMessageExtractor<ShardingEnvelope<Command>, Command> extractor() {
+        return new ShardingMessageExtractor<>() {
+            @Override
+            public String entityId(ShardingEnvelope<Command> message) {
+                return message.entityId();
+            }
+
+            @Override
+            public String shardId(String entityId) {
+                return entityId.substring(0, entityId.indexOf(BETWEEN));
+            }
+
+            @Override
+            public Command unwrapMessage(ShardingEnvelope<Command> message) {
+                return message.message();
+            }
+        };
+    }
+
+    public static String id(BrokerId broker, TopicName topic) {
+        return broker + BETWEEN + topic;
+    }
+
+    /** @param here the broker that this runs on */
+    public static Behavior<Command> create(String entityId, BrokerId here, MessagePath path) {
+        int between = entityId.indexOf(BETWEEN);
+        TopicName topic = new TopicName(entityId.substring(between + 1));
+        return entityId.substring(0, between).equals(here.value())
+                ? Behaviors.setup(context -> new ShardEntity(context, here, path, topic))
+                : Behaviors.stopped();
+    }
+
+    private ShardEntity(ActorContext<Command> context, BrokerId here, MessagePath path, TopicName topic) {
+        super(context);
+        this.here = here;
+        this.path = path;
+        this.topic = topic;
+    }
+
+    @Override
+    public Receive<Command> createReceive() {
+        return newReceiveBuilder()
+                .onMessage(Serve.class, this::onServe)
+                .onMessage(Laid.class, this::onLaid)
+                .onMessage(Empty.class, this::onEmpty)
+                .onMessage(Dropped.class, this::onDropped)
+                .build();
+    }
+
+    private Behavior<Command> onEmpty(Empty empty) {
+        getContext()
+                .pipeToSelf(
+                        empty.channel == null ? path.empty(topic) : path.emptyChannel(topic, empty.channel),
+                        (none, failure) -> new Dropped(empty.replyTo, failure == null));
+        return this;
+    }
+
+    private Behavior<Command> onDropped(Dropped dropped) {
+        dropped.replyTo.tell(new Emptied(here, dropped.done));
+        return this;
+    }
+
+    private Behavior<Command> onServe(Serve serve) {
+        boolean gone = !serve.definition.exists();
+        getContext()
+                .pipeToSelf(
+                        path.lay(serve.definition),
+                        (none, failure) ->
+                                new Laid(gone, failure == null ? null : failure.getMessage(), serve.replyTo));
+        return this;
+    }
+
+    private Behavior<Command> onLaid(Laid laid) {
+        laid.replyTo.tell(new Served(laid.problem));
+        return laid.gone && laid.problem == null ? Behaviors.stopped() : this;
+    }
+}

@@ -1,0 +1,445 @@
+package io.weir.topics.definition;
+
+import akka.actor.typed.ActorRef;
+import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.AbstractBehavior;
+import akka.actor.typed.javadsl.ActorContext;
+import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
+import akka.actor.typed.javadsl.TimerScheduler;
+import akka.cluster.sharding.typed.javadsl.ClusterSharding;
+import io.weir.config.CrossesNodes;
+import io.weir.config.value.BrokerId;
+import io.weir.config.value.TopicName;
+import io.weir.topics.path.MessagePath;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
+ * broker serves laid on its message path by their {@link ShardEntity}. A topic is served here once somebody publishes to it, consumes it,
+ * or makes one of its channels, for which every broker must keep messages. What is published to and is not there is made, by the defaults.
+ *
+ * <p>What is to be laid waits until it is: at most {@value #MOST_LAYING} topics at a time, and again at the next look what could not be
+ * done. The message path outlives this actor and may miss what happened between two of them; so the first thing after the first look, and
+ * then every half minute, is to ask the path what it has and to lay what is newer. Then it also says which ephemeral topics are used
+ * here: those that no broker uses are deleted.
+ */
+public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
+    private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    private static final Duration REVIEW_EVERY = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** An entity answers within milliseconds when sharding knows its home. */
+    private static final Duration ENTITY_PATIENCE = Duration.ofSeconds(1);
+    /** A part of what the message path's queue holds, which others need too. */
+    private static final int MOST_LAYING = 256;
+
+    /** What it understands. */
+    public sealed interface Command {}
+
+    /** Somebody publishes to or consumes a topic that the message path does not know. */
+    public record Wanted(TopicName topic) implements Command {}
+
+    /** A consumer came for a channel: all brokers of the topic are to keep messages for it. */
+    public record ChannelWanted(TopicName topic, String channel) implements Command {}
+
+    /** The message path has let go of a topic. */
+    public record Ended(TopicName topic) implements Command {}
+
+    /** A row is new. */
+    public record LookNow() implements Command, CrossesNodes {}
+
+    private record LookDue() implements Command {}
+
+    private record Looked(TopicRows.Changes changes) implements Command {}
+
+    private record LookFailed(String why) implements Command {}
+
+    private record Laid(TopicName topic, String problem) implements Command {}
+
+    private record ReviewDue() implements Command {}
+
+    private record Reviewed(Map<TopicName, Long> revisions, String problem) implements Command {}
+
+    private record Answered(TopicName topic, Topic.Answer answer) implements Command {}
+
+    private record ChannelMade(TopicName topic, TopicDefinition definition, String problem) implements Command {}
+
+    private record NoAnswer(TopicName topic, String why) implements Command {}
+
+    private final BrokerId here;
+    private final MessagePath path;
+    private final TopicRows rows;
+    private final Executor storeThreads;
+    private final TopicDefaults defaults;
+    private final Consumer<TopicDefinition> learned;
+    private final ClusterSharding sharding;
+    private final TimerScheduler<Command> timers;
+    private final Map<TopicName, TopicDefinition> known = new HashMap<>();
+    private final Set<TopicName> served = new HashSet<>();
+    private final Set<TopicName> asking = new HashSet<>();
+    /** Those that could not be made; they wait for the next look. */
+    private final Set<TopicName> notMade = new HashSet<>();
+    /** Whose definition is newer than what was laid; in the order in which they came. */
+    private final Set<TopicName> toLay = new LinkedHashSet<>();
+    /** Those on their way to the path. */
+    private final Set<TopicName> laying = new HashSet<>();
+    /** Those that could not be laid; they wait for the next look. */
+    private final Set<TopicName> notLaid = new HashSet<>();
+    /** That consumers here came for, and that are not known to be in the definition. */
+    private final Map<TopicName, Set<String>> channels = new HashMap<>();
+
+    private final Set<TopicName> makingChannel = new HashSet<>();
+    private long upTo;
+    private boolean readOnce;
+    private boolean reviewedOnce;
+    private boolean looking;
+    private boolean lookAgain;
+
+    /** @param learned told every definition that is new, of topics that this broker serves or not; must not wait */
+    public static Behavior<Command> create(
+            BrokerId here,
+            MessagePath path,
+            TopicRows rows,
+            Executor storeThreads,
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned) {
+        return Behaviors.setup(context -> Behaviors.withTimers(
+                timers -> new TopicDesk(context, timers, here, path, rows, storeThreads, defaults, learned)));
+    }
+
+    private TopicDesk(
+            ActorContext<Command> context,
+            TimerScheduler<Command> timers,
+            BrokerId here,
+            MessagePath path,
+            TopicRows rows,
+            Executor storeThreads,
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned) {
+        super(context);
+        // Found by itself it would be that of the timers around this behaviour.
+        context.setLoggerName(TopicDesk.class);
+        this.timers = timers;
+        this.here = here;
+        this.path = path;
+        this.rows = rows;
+        this.storeThreads = storeThreads;
+        this.defaults = defaults;
+        this.learned = learned;
+        this.sharding = ClusterSharding.get(context.getSystem());
+        context.getSelf().tell(new LookDue());
+    }
+
+    @Override
+    public Receive<Command> createReceive() {
+        return newReceiveBuilder()
+                .onMessage(Wanted.class, this::onWanted)
+                .onMessage(ChannelWanted.class, this::onChannelWanted)
+                .onMessage(Ended.class, this::onEnded)
+                .onMessage(LookNow.class, now -> onLookNow())
+                .onMessage(LookDue.class, due -> onLookDue())
+                .onMessage(Looked.class, this::onLooked)
+                .onMessage(LookFailed.class, this::onLookFailed)
+                .onMessage(ChannelMade.class, this::onChannelMade)
+                .onMessage(Laid.class, this::onLaid)
+                .onMessage(ReviewDue.class, due -> onReviewDue())
+                .onMessage(Reviewed.class, this::onReviewed)
+                .onMessage(Answered.class, this::onAnswered)
+                .onMessage(NoAnswer.class, this::onNoAnswer)
+                .build();
+    }
+
+    private Behavior<Command> onWanted(Wanted wanted) {
+        served.add(wanted.topic);
+        TopicDefinition definition = known.get(wanted.topic);
+        if (definition != null && definition.exists()) {
+            sayInUse(Stream.of(wanted.topic));
+            lay(wanted.topic);
+        } else if (readOnce) {
+            make(wanted.topic);
+        }
+        return this;
+    }
+
+    private void make(TopicName topic) {
+        if (!asking.add(topic)) {
+            return;
+        }
+        defaults.limitOf(topic)
+                .ifPresentOrElse(
+                        limit -> ask(
+                                topic,
+                                replyTo -> new Topic.Ensure(limit, TopicDefinition.Delivery.defaults(), replyTo)),
+                        () -> {
+                            asking.remove(topic);
+                            path.refuse(topic, "there is no such topic, and no default limit is set for its name");
+                        });
+    }
+
+    private void ask(TopicName topic, akka.japi.function.Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+        getContext()
+                .pipeToSelf(
+                        sharding.entityRefFor(Topic.KEY, topic.value()).ask(command, PATIENCE),
+                        (answer, failure) -> failure == null
+                                ? new Answered(topic, answer)
+                                : new NoAnswer(topic, failure.getMessage()));
+    }
+
+    private Behavior<Command> onAnswered(Answered answered) {
+        asking.remove(answered.topic);
+        String problem = answered.answer.problem();
+        if (answered.answer.outcome() == Topic.Outcome.ASK_AGAIN) {
+            // Its name is still being freed, or its entity moves.
+            notMade(answered.topic, problem);
+        } else if (problem != null) {
+            path.refuse(answered.topic, problem);
+        } else {
+            learn(answered.answer.definition());
+        }
+        return this;
+    }
+
+    private Behavior<Command> onNoAnswer(NoAnswer none) {
+        asking.remove(none.topic);
+        notMade(none.topic, none.why);
+        return this;
+    }
+
+    /** The message path asks again only when somebody comes; a consumer that is there already would wait for that. */
+    private void notMade(TopicName topic, String why) {
+        getContext().getLog().debug("{} could not make {}: {}", here, topic, why);
+        notMade.add(topic);
+    }
+
+    private void makeAgain() {
+        List<TopicName> again = List.copyOf(notMade);
+        notMade.clear();
+        again.stream().filter(served::contains).forEach(topic -> onWanted(new Wanted(topic)));
+    }
+
+    private Behavior<Command> onChannelWanted(ChannelWanted wanted) {
+        channels.computeIfAbsent(wanted.topic, topic -> new LinkedHashSet<>()).add(wanted.channel);
+        makeChannels(wanted.topic);
+        return this;
+    }
+
+    /** A topic with channels is served wherever they have to be kept, whether somebody is there for it or not. */
+    private Behavior<Command> onEnded(Ended ended) {
+        TopicDefinition definition = known.get(ended.topic);
+        if (definition == null || definition.channels().isEmpty()) {
+            served.remove(ended.topic);
+        }
+        return this;
+    }
+
+    /** The next of those that consumers here came for and the topic does not have yet; a topic must be there first. */
+    private void makeChannels(TopicName topic) {
+        TopicDefinition definition = known.get(topic);
+        Set<String> wanted = channels.get(topic);
+        if (wanted == null || definition == null || !definition.exists()) {
+            return;
+        }
+        wanted.removeAll(definition.channels().keySet());
+        if (wanted.isEmpty()) {
+            channels.remove(topic);
+            return;
+        }
+        if (!makingChannel.add(topic)) {
+            return;
+        }
+        String channel = wanted.iterator().next();
+        // It stands last from now on, so that one that is refused does not keep the others from their turn.
+        wanted.remove(channel);
+        wanted.add(channel);
+        getContext()
+                .pipeToSelf(
+                        sharding.entityRefFor(Topic.KEY, topic.value())
+                                .<Topic.Answer>ask(replyTo -> new Topic.EnsureChannel(channel, replyTo), PATIENCE),
+                        (answer, failure) -> new ChannelMade(
+                                topic,
+                                failure == null ? answer.definition() : null,
+                                failure == null ? answer.problem() : failure.getMessage()));
+    }
+
+    /** What could not be made is tried again at the next look. */
+    private Behavior<Command> onChannelMade(ChannelMade made) {
+        makingChannel.remove(made.topic);
+        if (made.problem != null) {
+            getContext().getLog().debug("{} got no channel of {}: {}", here, made.topic, made.problem);
+        } else {
+            learn(made.definition);
+        }
+        return this;
+    }
+
+    private Behavior<Command> onLookNow() {
+        if (looking) {
+            lookAgain = true;
+            return this;
+        }
+        return onLookDue();
+    }
+
+    private Behavior<Command> onLookDue() {
+        if (looking) {
+            return this;
+        }
+        looking = true;
+        long after = upTo;
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.supplyAsync(() -> rows.after(after), storeThreads),
+                        (changes, failure) ->
+                                failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
+        return this;
+    }
+
+    private void planLook() {
+        looking = false;
+        toLay.addAll(notLaid);
+        notLaid.clear();
+        layNext();
+        makeAgain();
+        List.copyOf(channels.keySet()).forEach(this::makeChannels);
+        timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
+        lookAgain = false;
+    }
+
+    private Behavior<Command> onLookFailed(LookFailed failed) {
+        getContext().getLog().debug("{} can't read the topics: {}", here, failed.why);
+        planLook();
+        return this;
+    }
+
+    private Behavior<Command> onLooked(Looked looked) {
+        if (!readOnce) {
+            readOnce = true;
+            getContext().getSelf().tell(new ReviewDue());
+        }
+        upTo = looked.changes.upTo();
+        looked.changes.definitions().forEach(this::learn);
+        planLook();
+        return this;
+    }
+
+    private void learn(TopicDefinition definition) {
+        TopicDefinition before = known.get(definition.name());
+        if (before != null && before.revision() > definition.revision()) {
+            return;
+        }
+        known.put(definition.name(), definition);
+        learned.accept(definition);
+        if (served.contains(definition.name()) || !definition.channels().isEmpty()) {
+            served.add(definition.name());
+            lay(definition.name());
+        }
+        if (definition.exists()) {
+            makeChannels(definition.name());
+        } else {
+            served.remove(definition.name());
+            channels.remove(definition.name());
+        }
+    }
+
+    private void lay(TopicName topic) {
+        toLay.add(topic);
+        layNext();
+    }
+
+    /** One that is being laid has to wait for that, so that no two of one topic are on their way. */
+    private void layNext() {
+        Iterator<TopicName> next = toLay.iterator();
+        while (next.hasNext() && laying.size() < MOST_LAYING) {
+            TopicName topic = next.next();
+            if (laying.add(topic)) {
+                next.remove();
+                TopicDefinition definition = known.get(topic);
+                getContext()
+                        .pipeToSelf(
+                                layByEntity(definition),
+                                (problem, failure) ->
+                                        new Laid(topic, failure == null ? problem : failure.getMessage()));
+            }
+        }
+    }
+
+    /**
+     * The entity lives on this broker, but the way to it leads by sharding's coordinator, which knows no home of it while a broker that died
+     * is still a member, or hands shards over. The topic is then laid without its entity: what the broker holds of a limit must not lie idle.
+     *
+     * @return what is wrong, or null
+     */
+    private CompletionStage<String> layByEntity(TopicDefinition definition) {
+        return sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, definition.name()))
+                .<ShardEntity.Served>ask(replyTo -> new ShardEntity.Serve(definition, replyTo), ENTITY_PATIENCE)
+                .handle((served, failure) -> failure == null
+                        ? CompletableFuture.completedStage(served.problem())
+                        : path.lay(definition).<String>thenApply(laid -> null))
+                .thenCompose(stage -> stage);
+    }
+
+    private Behavior<Command> onLaid(Laid laid) {
+        laying.remove(laid.topic);
+        if (laid.problem != null) {
+            getContext().getLog().debug("{} could not lay {}: {}", here, laid.topic, laid.problem);
+            notLaid.add(laid.topic);
+        }
+        layNext();
+        return this;
+    }
+
+    private Behavior<Command> onReviewDue() {
+        getContext()
+                .pipeToSelf(
+                        path.revisions(),
+                        (revisions, failure) -> new Reviewed(revisions, failure == null ? null : failure.getMessage()));
+        return this;
+    }
+
+    private Behavior<Command> onReviewed(Reviewed reviewed) {
+        if (reviewed.problem != null) {
+            getContext().getLog().debug("{} can't see what its path has: {}", here, reviewed.problem);
+            timers.startSingleTimer(new ReviewDue(), LOOK_EVERY);
+            return this;
+        }
+        reviewed.revisions.forEach((topic, revision) -> {
+            served.add(topic);
+            TopicDefinition definition = known.get(topic);
+            if (revision == 0) {
+                // Perhaps it asked when no desk was there.
+                onWanted(new Wanted(topic));
+            } else if (definition != null && definition.revision() > revision) {
+                lay(topic);
+            }
+        });
+        sayInUse();
+        timers.startSingleTimer(new ReviewDue(), REVIEW_EVERY);
+        return this;
+    }
+
+    /** The first time of all that there are: one that a cluster left behind which is no more would otherwise never notice that nobody uses it. */
+    private void sayInUse() {
+        Stream<TopicName> used = reviewedOnce
+                ? served.stream()
+                : known.values().stream().filter(TopicDefinition::exists).map(TopicDefinition::name);
+        reviewedOnce = true;
+        sayInUse(used);
+    }
+
+    private void sayInUse(Stream<TopicName> used) {
+        used.filter(TopicName::ephemeral).forEach(topic -> sharding.entityRefFor(Topic.KEY, topic.value())
+                .tell(new Topic.InUse()));
+    }
+}

@@ -1,0 +1,248 @@
+package io.weir.topics.federation;
+
+import io.weir.config.value.BrokerId;
+import io.weir.topics.path.Shards;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.MessagePort;
+import io.weir.transport.gateway.PublishRequest;
+import io.weir.transport.link.LinkEvents;
+import io.weir.transport.link.Links;
+import io.weir.transport.link.Peer;
+import java.nio.channels.SelectableChannel;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.agrona.DirectBuffer;
+
+/**
+ * Messages between brokers, over their links, on the message path's thread. A consumer gets messages from every broker that is linked,
+ * whichever it is connected to; a publisher's messages go to its home.
+ *
+ * <pre>
+ *   consumers' broker                                        messages' broker
+ *   channel with consumers → {@link Visitors} → {@link Inlet}  ── SUBSCRIBE ──►  {@link RemoteConsumer} joins the channel
+ *   Visitors, as credit allows → consumer       ◄── DELIVER ───  takes a message when its window allows
+ *   consumer finished it                        ── ACKNOWLEDGE ► the message is finished; the window moves
+ *   no credit left, or no consumer              ── GIVE_BACK ──► queued again, for others
+ * </pre>
+ *
+ * <p>What is promised: as long as the broker that let a message in lives, it is delivered until it is finished, at least once. It is
+ * delivered again, though it may have been finished, when the link breaks while it is away: the broker takes back what was away,
+ * and consumers' acknowledgements of the earlier delivery change nothing then. Order is not promised between brokers, nor for what a
+ * broker gave back. The limit is passed once, where the message came in.
+ *
+ * <p>A frame that cannot be read is counted and dropped. A peer that takes nothing holds back what goes to that peer only.
+ */
+public final class Federation implements Duty, LinkEvents {
+    /** How long a message of another broker waits here for credit. Long against a consumer's work on a message, short for people. */
+    static final long COURTESY_NS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    static final long RETRY_NS = TimeUnit.SECONDS.toNanos(1);
+    static final long MOST_DELAY_NS = TimeUnit.DAYS.toNanos(3650);
+
+    private static final long LOOK_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(50);
+    /** Sockets are served between two helpings. */
+    private static final int FRAMES_A_TURN = 1024;
+
+    private final Links links;
+    private final Homes homes;
+    private final int maxBodyBytes;
+    private final FederationCounters counters = new FederationCounters();
+    private final List<PeerEnd> peers = new ArrayList<>();
+    private final Map<BrokerId, PeerEnd> peersById = new HashMap<>();
+    private List<Visitors> changed = new ArrayList<>();
+    private List<Visitors> settling = new ArrayList<>();
+    private final List<Visitors> blocked = new ArrayList<>();
+    private final List<Visitors> watched = new ArrayList<>();
+    private Shards shards;
+    private int maxMessageBytes;
+    private PeerEnd lastHeard;
+    private long nowNs;
+    private long lookAtNs;
+    /** Begins anywhere, so that a frame for an earlier life of this broker finds no subscription of this one. */
+    private int lastSubscription = new SecureRandom().nextInt();
+
+    private long lastForward = new SecureRandom().nextInt() & 0xffffffffL;
+
+    /**
+     * @param links whose {@code wakeUp} wakes the loop that does this duty; they stay the caller's to connect, disconnect and close
+     * @param maxBodyBytes of the links' settings
+     */
+    public Federation(Links links, int maxBodyBytes, Homes homes) {
+        this.links = links;
+        this.maxBodyBytes = maxBodyBytes;
+        this.homes = homes;
+    }
+
+    /** Before the loop starts; answers the way in that knows homes. */
+    public MessagePort join(Shards newShards, int newMaxMessageBytes) {
+        int longest = FederationFrames.PUBLISH_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
+        if (longest > maxBodyBytes) {
+            throw new IllegalArgumentException("a message of " + newMaxMessageBytes + " bytes needs up to " + longest
+                    + " on a link, whose longest body is " + maxBodyBytes);
+        }
+        shards = newShards;
+        maxMessageBytes = newMaxMessageBytes;
+        shards.federate(this);
+        return new HomePort(shards, homes, this);
+    }
+
+    /**
+     * On the message path's thread: sends a publication to its home, whose outcome the publisher is told as if it were this broker's. When the
+     * link breaks before, it is told that it may have been published.
+     *
+     * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher is not told then
+     */
+    boolean forward(BrokerId home, PublishRequest request, long atNs) {
+        PeerEnd peer = peersById.get(home);
+        return peer != null && FederationFrames.publishBytes(request) <= maxBodyBytes && peer.forward(request, atNs);
+    }
+
+    /** From any thread. */
+    public FederationStats stats() {
+        return counters.stats();
+    }
+
+    @Override
+    public int doWork(long atNs) {
+        nowNs = atNs;
+        for (int i = 0; i < peers.size(); i++) {
+            peers.get(i).beginTurn();
+        }
+        int done = links.poll(this, FRAMES_A_TURN, atNs);
+        if (!watched.isEmpty() && atNs - lookAtNs >= 0) {
+            look();
+        }
+        for (int i = 0; i < blocked.size(); i++) {
+            changed(blocked.get(i));
+        }
+        blocked.clear();
+        // Acknowledgements before messages: they make room at the other end.
+        done += settle();
+        for (int i = 0; i < peers.size(); i++) {
+            done += peers.get(i).resume(atNs);
+        }
+        return done + settle();
+    }
+
+    private int settle() {
+        List<Visitors> batch = changed;
+        changed = settling;
+        settling = batch;
+        for (int i = 0; i < batch.size(); i++) {
+            Visitors visitors = batch.get(i);
+            visitors.listed = false;
+            if (!peers.isEmpty() && !visitors.settle(nowNs)) {
+                blocked.add(visitors);
+            }
+        }
+        int settled = batch.size();
+        batch.clear();
+        return settled;
+    }
+
+    private void look() {
+        lookAtNs = nowNs + LOOK_EVERY_NS;
+        for (int i = watched.size() - 1; i >= 0; i--) {
+            Visitors visitors = watched.get(i);
+            if (!visitors.look(nowNs)) {
+                visitors.watched = false;
+                watched.remove(i);
+            }
+        }
+    }
+
+    @Override
+    public long nextDeadlineNs() {
+        if (links.hasMore() || !changed.isEmpty() || links.owesKnocks()) {
+            return nowNs;
+        }
+        return watched.isEmpty() ? NO_DEADLINE : lookAtNs;
+    }
+
+    @Override
+    public void onPeerConnected(Peer peer) {
+        PeerEnd end = new PeerEnd(peer, links, this, shards, counters, maxMessageBytes);
+        peers.add(end);
+        peersById.put(peer.id(), end);
+        counters.peers.lazySet(peers.size());
+        shards.everyChannelChanged();
+    }
+
+    @Override
+    public void onPeerLost(Peer peer) {
+        PeerEnd end = peersById.remove(peer.id());
+        if (end != null) {
+            peers.remove(end);
+            lastHeard = null;
+            counters.peers.lazySet(peers.size());
+            end.lost(nowNs);
+        }
+    }
+
+    @Override
+    public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+        PeerEnd end = lastHeard != null && lastHeard.peer() == peer ? lastHeard : peersById.get(peer.id());
+        lastHeard = end;
+        if (end == null || !end.onFrame(buffer, offset, length, arrivalNs, nowNs)) {
+            FederationCounters.count(counters.malformed);
+        }
+    }
+
+    List<PeerEnd> peers() {
+        return peers;
+    }
+
+    int nextSubscription() {
+        return ++lastSubscription;
+    }
+
+    long nextForward() {
+        return ++lastForward;
+    }
+
+    /** Its peers may have to be told something at the end of the turn. */
+    void changed(Visitors visitors) {
+        if (!visitors.listed && !peers.isEmpty()) {
+            visitors.listed = true;
+            changed.add(visitors);
+        }
+    }
+
+    /** Time alone may change it. */
+    void watch(Visitors visitors) {
+        if (!visitors.watched) {
+            visitors.watched = true;
+            if (watched.isEmpty()) {
+                lookAtNs = nowNs + LOOK_EVERY_NS;
+            }
+            watched.add(visitors);
+        }
+    }
+
+    void countGivenBack() {
+        FederationCounters.count(counters.givenBack);
+    }
+
+    void countDropped() {
+        FederationCounters.count(counters.droppedWithLink);
+    }
+
+    @Override
+    public SelectableChannel channel() {
+        return links.channel();
+    }
+
+    @Override
+    public void channelReady() {
+        links.answerKnocks();
+    }
+
+    @Override
+    public void endTurn() {
+        links.knock();
+    }
+}

@@ -1,0 +1,298 @@
+package io.weir.topics.federation;
+
+import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.path.Channel;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The messages of other brokers that are with a channel here, for its consumers; and the channel's subscriptions at those brokers,
+ * which exist while it has consumers of its own.
+ *
+ * <p>A visitor belongs to the broker that let it in. This one is its custodian: delivers it, counts attempts, delays and times it
+ * out like its own, and says when it is finished. It does not hoard. What it asks for is what its consumers have credit for, shared
+ * among the peers, and at least one message of each so that none starves; what finds no credit within
+ * {@link Federation#COURTESY_NS} after all goes back, because consumers elsewhere may have some.
+ */
+public final class Visitors {
+    /** Told what leaves, see {@link Channel#takeDeferred}. */
+    public interface Leaver {
+        void leaves(long entry, long dueNs);
+    }
+
+    private static final int MAX_SLOT = 0x7fff;
+
+    private final Federation federation;
+    private final Channel channel;
+    private final MessageStore store;
+    private final LongRing waiting = new LongRing();
+    private final LongRing sinceNs = new LongRing();
+    /** One for each linked peer, while there are consumers. */
+    private final List<Inlet> inlets = new ArrayList<>();
+
+    /** Also those that are over, as long as consumers hold something of them. Slot 0 stands for this broker. */
+    private Inlet[] bySlot = new Inlet[4];
+
+    private boolean closed;
+    private boolean refused;
+    private long retryAtNs;
+    /** Where the federation has put it: among those that changed, and those that time will change. */
+    boolean listed;
+
+    boolean watched;
+
+    public Visitors(Federation federation, Channel channel, MessageStore store) {
+        this.federation = federation;
+        this.channel = channel;
+        this.store = store;
+    }
+
+    Channel channel() {
+        return channel;
+    }
+
+    public void changed() {
+        federation.changed(this);
+    }
+
+    /**
+     * A message of another broker; what cannot be stored goes back.
+     *
+     * @param at where its context stands, if it has one, and right behind that its body
+     */
+    void arrived(
+            Inlet inlet,
+            ByteBuffer in,
+            int at,
+            int contextLength,
+            int length,
+            int attempts,
+            long id,
+            long timestampNs,
+            long nowNs) {
+        int before = Math.max(0, attempts - 1);
+        int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
+        if (message == MessageStore.FULL) {
+            sendBack(inlet, id, before, 0);
+            return;
+        }
+        inlet.held++;
+        await(inlet, Channel.entry(message, before, inlet.slot), nowNs);
+        channel.pump(nowNs);
+        if (!waiting.isEmpty()) {
+            federation.watch(this);
+        }
+    }
+
+    /** One that came and is not taken. */
+    void sendBack(Inlet inlet, long id, int attempts, long delayNs) {
+        federation.countGivenBack();
+        inlet.giveBack(id, attempts, delayNs);
+        changed();
+    }
+
+    private void await(Inlet inlet, long entry, long nowNs) {
+        inlet.waiting++;
+        waiting.add(entry);
+        sinceNs.add(nowNs);
+    }
+
+    public boolean handOutNext(long nowNs) {
+        if (waiting.isEmpty() || !channel.dispatch(waiting.peek(), nowNs)) {
+            return false;
+        }
+        sinceNs.poll();
+        inlet(waiting.poll()).waiting--;
+        return true;
+    }
+
+    /** By a consumer; the channel releases it. */
+    public void finished(long entry) {
+        Inlet inlet = inlet(entry);
+        inlet.held--;
+        if (inlet.over) {
+            freeIfEmpty(inlet);
+        } else {
+            inlet.finished(store.id(Channel.message(entry)));
+        }
+    }
+
+    /** Given back by a consumer, timed out, or due now. */
+    public void cameBack(long entry, long delayNs, long nowNs) {
+        Inlet inlet = inlet(entry);
+        if (inlet.over) {
+            drop(entry);
+        } else if (delayNs > 0) {
+            channel.defer(entry, nowNs + delayNs);
+        } else {
+            await(inlet, entry, nowNs);
+            federation.watch(this);
+        }
+    }
+
+    /** The peer's link is lost, or it has no such channel: it delivers what was here elsewhere. */
+    void end(Inlet inlet) {
+        inlet.over = true;
+        inlets.remove(inlet);
+        for (int i = waiting.size(); i > 0; i--) {
+            long entry = waiting.poll();
+            long since = sinceNs.poll();
+            if (Channel.slot(entry) == inlet.slot) {
+                inlet.waiting--;
+                drop(entry);
+            } else {
+                waiting.add(entry);
+                sinceNs.add(since);
+            }
+        }
+        channel.takeDeferred(inlet.slot, (entry, dueNs) -> drop(entry));
+        freeIfEmpty(inlet);
+    }
+
+    /** The peer did not take the subscription, or ended it: asked again only after a while. */
+    void refuse(Inlet inlet, long nowNs) {
+        end(inlet);
+        refused = true;
+        retryAtNs = nowNs + Federation.RETRY_NS;
+        federation.watch(this);
+    }
+
+    private void drop(long entry) {
+        federation.countDropped();
+        store.release(Channel.message(entry));
+        Inlet inlet = inlet(entry);
+        inlet.held--;
+        freeIfEmpty(inlet);
+    }
+
+    private void giveBack(long entry, long delayNs) {
+        int message = Channel.message(entry);
+        Inlet inlet = inlet(entry);
+        inlet.giveBack(store.id(message), Channel.attempts(entry), delayNs);
+        inlet.held--;
+        store.release(message);
+        federation.countGivenBack();
+    }
+
+    private void giveBackWaiting(long waitingSinceNs) {
+        while (!waiting.isEmpty() && sinceNs.peek() - waitingSinceNs <= 0) {
+            sinceNs.poll();
+            long entry = waiting.poll();
+            inlet(entry).waiting--;
+            giveBack(entry, 0);
+        }
+    }
+
+    /** Those that wait are dropped, and their brokers are told that they are finished. */
+    public void dropWaiting() {
+        while (!waiting.isEmpty()) {
+            sinceNs.poll();
+            long entry = waiting.poll();
+            inlet(entry).waiting--;
+            finished(entry);
+            store.release(Channel.message(entry));
+        }
+    }
+
+    /** Time has passed; answers whether more of it will matter. */
+    boolean look(long nowNs) {
+        giveBackWaiting(nowNs - Federation.COURTESY_NS);
+        if (refused && nowNs - retryAtNs >= 0) {
+            refused = false;
+        }
+        changed();
+        return !waiting.isEmpty() || refused;
+    }
+
+    /** Tells the peers what they have to know; false if one of the links had no room for it. */
+    boolean settle(long nowNs) {
+        List<PeerEnd> peers = federation.peers();
+        boolean consumed = !closed && channel.localConsumers() > 0;
+        int credit = consumed ? channel.credit() : 0;
+        if (credit == 0) {
+            giveBackWaiting(nowNs);
+        }
+        if (consumed && !refused && inlets.size() < peers.size()) {
+            openMissing(peers);
+        }
+        int room = credit == 0 || store.nearlyFull() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
+        boolean toldAll = true;
+        for (int i = inlets.size() - 1; i >= 0; i--) {
+            Inlet inlet = inlets.get(i);
+            if (!consumed && inlet.held > 0) {
+                channel.takeDeferred(inlet.slot, (entry, dueNs) -> giveBack(entry, Math.max(0, dueNs - nowNs)));
+            }
+            toldAll &= inlet.tell(room, !consumed, nowNs);
+            if (inlet.left) {
+                inlets.remove(i);
+                inlet.over = true;
+                inlet.peer.forget(inlet);
+                freeIfEmpty(inlet);
+            }
+        }
+        return toldAll;
+    }
+
+    private void openMissing(List<PeerEnd> peers) {
+        for (int i = 0; i < peers.size(); i++) {
+            PeerEnd peer = peers.get(i);
+            int slot = has(peer) ? 0 : freeSlot();
+            if (slot != 0) {
+                Inlet inlet = new Inlet(federation.nextSubscription(), peer, this, slot);
+                bySlot[slot] = inlet;
+                inlets.add(inlet);
+                peer.add(inlet);
+            }
+        }
+    }
+
+    private boolean has(PeerEnd peer) {
+        for (int i = 0; i < inlets.size(); i++) {
+            if (inlets.get(i).peer == peer) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** 0 if there is none: then so many lost links' messages are still with consumers that it is time for them to acknowledge. */
+    private int freeSlot() {
+        for (int slot = 1; slot < bySlot.length; slot++) {
+            if (bySlot[slot] == null) {
+                return slot;
+            }
+        }
+        if (bySlot.length > MAX_SLOT) {
+            return 0;
+        }
+        bySlot = Arrays.copyOf(bySlot, bySlot.length * 2);
+        return bySlot.length / 2;
+    }
+
+    private void freeIfEmpty(Inlet inlet) {
+        if (inlet.over && inlet.held == 0 && bySlot[inlet.slot] == inlet) {
+            bySlot[inlet.slot] = null;
+        }
+    }
+
+    private Inlet inlet(long entry) {
+        return bySlot[Channel.slot(entry)];
+    }
+
+    /** The channel is gone, and with it what consumers held. The peers take back theirs when they hear that it has unsubscribed. */
+    public void close() {
+        closed = true;
+        while (!waiting.isEmpty()) {
+            store.release(Channel.message(waiting.poll()));
+            sinceNs.poll();
+        }
+        for (Inlet inlet : inlets) {
+            inlet.held = 0;
+            inlet.waiting = 0;
+        }
+        changed();
+    }
+}

@@ -1,0 +1,558 @@
+package io.weir.topics.path;
+
+import io.weir.config.value.ChannelName;
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.topics.algorithm.DeadlineHeap;
+import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.definition.Overflow;
+import io.weir.topics.federation.Visitors;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.Subscriber;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
+ * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
+ * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
+ *
+ * <p>What other brokers sent on for this channel's consumers waits apart, see {@link Visitors}; where both wait they take turns.
+ *
+ * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
+ * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
+ * taken when a consumer with credit is there; should that one's buffer prove full, and all others', the token is lost rather than kept,
+ * because a kept one would come on top of a full bucket. A message that another broker sent on has paid there; should it be delivered again
+ * here, that is free.
+ *
+ * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
+ * came from (15 bits): 0 for this broker, else one of the {@link Visitors}' slots.
+ */
+public final class Channel {
+    private static final int MAX_ATTEMPTS = 0xffff;
+    private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
+    /** By then a definition that was on its way has come, if the store answers at all. */
+    private static final long UNCLAIMED_NS = TimeUnit.MINUTES.toNanos(1);
+
+    private final String name;
+    private final boolean ephemeral;
+    private final TopicShard shard;
+    private final MessageStore store;
+    private final LongRing queue = new LongRing();
+    private DeadlineHeap deferred = new DeadlineHeap();
+    private final List<Consumer> consumers = new ArrayList<>();
+    /** Null while this broker has no links. */
+    private final Visitors visitors;
+
+    private int turn;
+    private boolean visitorsTurn;
+    private boolean paused;
+    /** The topic's definition names it, or did. */
+    private boolean laid;
+    /** It was made for consumers of this broker, or by the definition, and not only for other brokers'. */
+    private boolean claimed;
+    /** When it goes because nobody claims it, or {@link Duty#NO_DEADLINE}. */
+    private long goesAtNs = Duty.NO_DEADLINE;
+    /** No consumer could take the last message: nobody asks again before something has changed. */
+    private boolean stalled;
+    /** The same for visitors, which only consumers of this broker may have. */
+    private boolean visitorsStalled;
+    /** What the channel's own limit lets pass here; null without one. */
+    private TopicGate gate;
+    /** There was no token: nobody asks again before {@link #retryAtNs}. */
+    private boolean thirsty;
+
+    private long retryAtNs;
+    private long askedAgainNs;
+    /** Whether it is in the list of those that wait for tokens. */
+    boolean listed;
+
+    private long received;
+    private long delivered;
+    private long finished;
+    private long requeued;
+    private long timedOut;
+    private long dropped;
+
+    Channel(String name, TopicShard shard, MessageStore store) {
+        this.name = name;
+        ephemeral = new ChannelName(name).ephemeral();
+        this.shard = shard;
+        this.store = store;
+        visitors = shard.federation() == null ? null : new Visitors(shard.federation(), this, store);
+    }
+
+    public TopicName topic() {
+        return shard.name();
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** What waits for consumers. */
+    int depth() {
+        return queue.size() + deferred.size();
+    }
+
+    boolean holdsBack() {
+        return !ephemeral && shard.settings().overflow() == Overflow.HOLD_BACK;
+    }
+
+    boolean hasRoom(int messages) {
+        return !holdsBack()
+                || depth() == 0
+                || depth() + messages <= shard.settings().maxQueued();
+    }
+
+    /** @param remote whether another broker is behind it */
+    Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
+        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote);
+        consumers.add(consumer);
+        claimed |= !remote;
+        goesAtNs = Duty.NO_DEADLINE;
+        changed();
+        if (consumers.size() == 1) {
+            wanted(queue.size());
+        }
+        return consumer;
+    }
+
+    /** A message that passed the gate; one of its references is the channel's from now on. */
+    void put(int message, long nowNs) {
+        received++;
+        long dueNs = store.dueNs(message);
+        if (dueNs != 0 && dueNs - nowNs > 0) {
+            if (makeRoom(message)) {
+                defer(message, dueNs);
+            }
+            return;
+        }
+        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+            queue.add(message);
+        }
+        wanted(1);
+    }
+
+    /** Messages have come that want tokens; as long as nobody consumes here, supply is of more use at other brokers. */
+    private void wanted(int messages) {
+        if (gate != null && messages > 0 && !consumers.isEmpty()) {
+            shard.wanted(gate, messages, queue.size());
+        }
+    }
+
+    /**
+     * What waits asks again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be left
+     * with its broker's equal part. So brokers' queues drain in proportion, as if they were one.
+     */
+    private int wantedAgain(long nowNs) {
+        if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
+            return 0;
+        }
+        askedAgainNs = nowNs;
+        return queue.size();
+    }
+
+    /** @param newGate where deliveries take their tokens from now on; null for no limit */
+    void limit(TopicGate newGate, long nowNs) {
+        if (gate == newGate) {
+            return;
+        }
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        gate = newGate;
+        askedAgainNs = nowNs;
+        thirsty = false;
+        shard.awaitTokensNoMore(this);
+        wanted(queue.size());
+        unstall(nowNs);
+    }
+
+    long retryAtNs() {
+        return retryAtNs;
+    }
+
+    /** Tokens may be there; answers whether it has to wait on. */
+    boolean quench(long nowNs) {
+        thirsty = false;
+        pump(nowNs);
+        return thirsty;
+    }
+
+    private boolean pays() {
+        if (gate.admit(1, shard.clock())) {
+            return true;
+        }
+        long stampNs = gate.stampNs();
+        thirsty = true;
+        retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
+        shard.wanted(gate, wantedAgain(stampNs), queue.size());
+        shard.awaitTokens(this);
+        return false;
+    }
+
+    private boolean makeRoom(int message) {
+        if (holdsBack() || depth() < shard.settings().maxQueued()) {
+            return true;
+        }
+        dropped++;
+        shard.droppedByChannel();
+        if (queue.isEmpty()) {
+            // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
+            store.release(message);
+            return false;
+        }
+        store.release(message(queue.poll()));
+        return true;
+    }
+
+    public void defer(long entry, long dueNs) {
+        deferred.add(dueNs, entry);
+        shard.lookAgainAt(dueNs);
+    }
+
+    /** Hands out as much as consumers can take. */
+    public void pump(long nowNs) {
+        boolean moved = false;
+        boolean more = true;
+        while (more) {
+            if (visitors != null && (visitorsTurn || queue.isEmpty()) && visitors.handOutNext(nowNs)) {
+                visitorsTurn = false;
+            } else if (!queue.isEmpty() && dispatch(queue.peek(), nowNs)) {
+                queue.poll();
+                moved = true;
+                visitorsTurn = true;
+            } else {
+                more = false;
+            }
+        }
+        if (moved) {
+            shard.roomMade();
+        }
+    }
+
+    /** Gives the message to the next consumer that can take it, if one can. */
+    public boolean dispatch(long entry, long nowNs) {
+        boolean visitor = slot(entry) != 0;
+        if (paused || (visitor ? visitorsStalled : stalled || thirsty && retryAtNs - nowNs > 0)) {
+            return false;
+        }
+        int count = consumers.size();
+        boolean paid = gate == null || visitor;
+        for (int i = 0; i < count; i++) {
+            int before = turn;
+            turn = turn + 1 < count ? turn + 1 : 0;
+            Consumer consumer = consumers.get(turn);
+            if (visitor && consumer.remote()) {
+                continue;
+            }
+            if (!paid && consumer.hasCredit()) {
+                paid = pays();
+                if (!paid) {
+                    turn = before;
+                    return false;
+                }
+            }
+            if (consumer.take(entry, nowNs)) {
+                delivered++;
+                changed();
+                return true;
+            }
+        }
+        if (visitor) {
+            visitorsStalled = true;
+        } else {
+            stalled = true;
+        }
+        return false;
+    }
+
+    /** A consumer can take more than before. */
+    void unstall(long nowNs) {
+        stalled = false;
+        visitorsStalled = false;
+        changed();
+        pump(nowNs);
+    }
+
+    private void changed() {
+        if (visitors != null) {
+            visitors.changed();
+        }
+    }
+
+    void finished(long entry, long nowNs) {
+        finished++;
+        if (slot(entry) != 0) {
+            visitors.finished(entry);
+        }
+        store.release(message(entry));
+        unstall(nowNs);
+    }
+
+    void requeued(long entry, long delayNs, long nowNs) {
+        requeued++;
+        if (slot(entry) != 0) {
+            visitors.cameBack(entry, delayNs, nowNs);
+        } else if (delayNs > 0) {
+            defer(entry, nowNs + delayNs);
+        } else {
+            queue.add(entry);
+            wanted(1);
+        }
+        unstall(nowNs);
+    }
+
+    private void queueAgain(long entry, long nowNs) {
+        if (slot(entry) != 0) {
+            visitors.cameBack(entry, 0, nowNs);
+        } else {
+            queue.add(entry);
+            wanted(1);
+        }
+    }
+
+    /** Brings back what is due: messages deferred until now, and those that consumers held for too long. */
+    void expire(long nowNs) {
+        while (!deferred.isEmpty() && deferred.deadlineNs() - nowNs <= 0) {
+            queueAgain(deferred.poll(), nowNs);
+        }
+        for (int i = 0; i < consumers.size(); i++) {
+            long entry = consumers.get(i).timedOut(nowNs);
+            while (entry != Consumer.NOTHING) {
+                timedOut++;
+                queueAgain(entry, nowNs);
+                entry = consumers.get(i).timedOut(nowNs);
+            }
+        }
+        unstall(nowNs);
+    }
+
+    /** When {@link #expire} has something to do next, or {@link Duty#NO_DEADLINE}. */
+    long nextDeadlineNs() {
+        long earliestNs = goesAtNs;
+        if (!deferred.isEmpty() && (earliestNs == Duty.NO_DEADLINE || deferred.deadlineNs() - earliestNs < 0)) {
+            earliestNs = deferred.deadlineNs();
+        }
+        for (int i = 0; i < consumers.size(); i++) {
+            long consumerNs = consumers.get(i).nextDeadlineNs();
+            if (consumerNs != Duty.NO_DEADLINE && (earliestNs == Duty.NO_DEADLINE || consumerNs - earliestNs < 0)) {
+                earliestNs = consumerNs;
+            }
+        }
+        return earliestNs;
+    }
+
+    void lookAgainAt(long deadlineNs) {
+        shard.lookAgainAt(deadlineNs);
+    }
+
+    void left(Consumer consumer, long nowNs) {
+        if (!consumers.remove(consumer)) {
+            return;
+        }
+        long entry = consumer.takeBack();
+        while (entry != Consumer.NOTHING) {
+            requeued++;
+            queueAgain(entry, nowNs);
+            entry = consumer.takeBack();
+        }
+        if (gate != null && consumers.isEmpty()) {
+            gate.waiting(0);
+        }
+        if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
+            shard.removeChannel(this, "its last consumer left");
+            return;
+        }
+        if (consumers.isEmpty() && !claimed) {
+            goesAtNs = nowNs + UNCLAIMED_NS;
+            shard.lookAgainAt(goesAtNs);
+        }
+        unstall(nowNs);
+    }
+
+    void pause(boolean nowPaused, long nowNs) {
+        paused = nowPaused;
+        unstall(nowNs);
+    }
+
+    /** The definition names it. */
+    void lay(boolean nowPaused, long nowNs) {
+        laid = true;
+        claimed = true;
+        goesAtNs = Duty.NO_DEADLINE;
+        pause(nowPaused, nowNs);
+    }
+
+    /** Whether a definition that does not name it means its end. One that a consumer made may not be in the definition yet. */
+    boolean laid() {
+        return laid;
+    }
+
+    /**
+     * Whether it came only because another broker has consumers of it, which are gone, and no definition has named it since: the channel
+     * was deleted while that broker did not know yet. It would keep messages for nobody.
+     */
+    boolean unclaimed(long nowNs) {
+        return goesAtNs != Duty.NO_DEADLINE && goesAtNs - nowNs <= 0;
+    }
+
+    /**
+     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to nothing. Of another
+     * broker's messages that one is told that they are finished.
+     */
+    void empty(long nowNs) {
+        while (!queue.isEmpty()) {
+            store.release(message(queue.poll()));
+        }
+        while (!deferred.isEmpty()) {
+            drop(deferred.poll());
+        }
+        for (int i = 0; i < consumers.size(); i++) {
+            long entry = consumers.get(i).takeBack();
+            while (entry != Consumer.NOTHING) {
+                drop(entry);
+                entry = consumers.get(i).takeBack();
+            }
+        }
+        if (visitors != null) {
+            visitors.dropWaiting();
+        }
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        thirsty = false;
+        shard.awaitTokensNoMore(this);
+        unstall(nowNs);
+        shard.roomMade();
+    }
+
+    private void drop(long entry) {
+        if (slot(entry) != 0) {
+            visitors.finished(entry);
+        }
+        store.release(message(entry));
+    }
+
+    /** Lets go of everything; the shard has forgotten it. */
+    void close(String reason) {
+        if (gate != null) {
+            gate.waiting(0);
+        }
+        shard.awaitTokensNoMore(this);
+        while (!queue.isEmpty()) {
+            store.release(message(queue.poll()));
+        }
+        while (!deferred.isEmpty()) {
+            store.release(message(deferred.poll()));
+        }
+        for (Consumer consumer : new ArrayList<>(consumers)) {
+            long entry = consumer.takeBack();
+            while (entry != Consumer.NOTHING) {
+                store.release(message(entry));
+                entry = consumer.takeBack();
+            }
+            consumers.remove(consumer);
+            consumer.gone(reason);
+        }
+        if (visitors != null) {
+            visitors.close();
+        }
+    }
+
+    /** The deferred ones that came by that slot leave, and {@code to} is told each and when it is due. */
+    public void takeDeferred(int slot, Visitors.Leaver to) {
+        if (deferred.isEmpty()) {
+            return;
+        }
+        DeadlineHeap all = deferred;
+        deferred = new DeadlineHeap();
+        while (!all.isEmpty()) {
+            long dueNs = all.deadlineNs();
+            long entry = all.poll();
+            if (slot(entry) == slot) {
+                to.leaves(entry, dueNs);
+            } else {
+                deferred.add(dueNs, entry);
+            }
+        }
+    }
+
+    public int localConsumers() {
+        int count = 0;
+        for (int i = 0; i < consumers.size(); i++) {
+            count += consumers.get(i).remote() ? 0 : 1;
+        }
+        return count;
+    }
+
+    /** The credit of this broker's own consumers; a paused channel has none. */
+    public int credit() {
+        int credit = 0;
+        for (int i = 0; i < consumers.size() && !paused; i++) {
+            credit += consumers.get(i).remote() ? 0 : consumers.get(i).credit();
+        }
+        return credit;
+    }
+
+    /** The part of {@link #credit} that could be used now. */
+    public int freeCredit() {
+        int free = 0;
+        for (int i = 0; i < consumers.size() && !paused; i++) {
+            free += consumers.get(i).remote() ? 0 : consumers.get(i).freeCredit();
+        }
+        return free;
+    }
+
+    Visitors visitors() {
+        return visitors;
+    }
+
+    MessageStore store() {
+        return store;
+    }
+
+    TopicStats.ChannelStats stats() {
+        int inFlight = 0;
+        for (Consumer consumer : consumers) {
+            inFlight += consumer.inFlight();
+        }
+        return new TopicStats.ChannelStats(
+                name,
+                queue.size(),
+                deferred.size(),
+                inFlight,
+                consumers.size(),
+                localConsumers(),
+                paused,
+                received,
+                delivered,
+                finished,
+                requeued,
+                timedOut,
+                dropped);
+    }
+
+    public static int message(long entry) {
+        return (int) entry;
+    }
+
+    public static int attempts(long entry) {
+        return (int) (entry >>> 32) & MAX_ATTEMPTS;
+    }
+
+    public static int slot(long entry) {
+        return (int) (entry >>> 48);
+    }
+
+    public static long entry(int message, int attempts, int slot) {
+        return (long) slot << 48 | (long) attempts << 32 | message & 0xffffffffL;
+    }
+
+    static long tried(long entry) {
+        return attempts(entry) >= MAX_ATTEMPTS ? entry : entry + (1L << 32);
+    }
+}

@@ -1,0 +1,182 @@
+package io.weir.topics.path;
+
+import io.weir.topics.algorithm.InFlight;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.Subscriber;
+import io.weir.transport.gateway.Subscription;
+
+/** One consumer of a channel: its credit, and what it holds. Who is behind it, a socket or another broker, it does not know. */
+public final class Consumer implements Subscription {
+    static final long NOTHING = -1;
+
+    private final Channel channel;
+    private final Subscriber subscriber;
+    private final long timeoutNs;
+    private final long maxTimeoutNs;
+    private final boolean remote;
+    private final InFlight inFlight = new InFlight();
+    private int ready;
+    private boolean full;
+
+    Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
+        this.channel = channel;
+        this.subscriber = subscriber;
+        this.timeoutNs = timeoutNs;
+        this.maxTimeoutNs = maxTimeoutNs;
+        this.remote = remote;
+    }
+
+    /** Whether another broker is behind it. */
+    boolean remote() {
+        return remote;
+    }
+
+    int credit() {
+        return ready;
+    }
+
+    int freeCredit() {
+        return full ? 0 : Math.max(0, ready - inFlight.size());
+    }
+
+    /** Whether it would take a message, unless its buffer proves full. */
+    boolean hasCredit() {
+        return !full && inFlight.size() < ready;
+    }
+
+    /** Takes the message if it has credit and room. */
+    boolean take(long entry, long nowNs) {
+        if (!hasCredit()) {
+            return false;
+        }
+        MessageStore store = channel.store();
+        int message = Channel.message(entry);
+        long tried = Channel.tried(entry);
+        long id = store.id(message);
+        if (Channel.slot(entry) != 0 && inFlight.find(id) != InFlight.NONE) {
+            // It was sent here before the link broke, and again after: this consumer still has the first.
+            return false;
+        }
+        int contextLength = store.contextLength(message);
+        full = contextLength == 0
+                ? !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.bodyAt(message),
+                        store.length(message))
+                : !subscriber.deliver(
+                        store.timestampNs(message),
+                        Channel.attempts(tried),
+                        id,
+                        store.slab(message),
+                        store.contextAt(message),
+                        contextLength,
+                        store.bodyAt(message),
+                        store.length(message));
+        if (full) {
+            return false;
+        }
+        inFlight.add(id, tried, nowNs, nowNs + timeoutNs);
+        channel.lookAgainAt(nowNs + timeoutNs);
+        return true;
+    }
+
+    @Override
+    public void ready(int messages, long nowNs) {
+        ready = messages;
+        channel.unstall(nowNs);
+    }
+
+    @Override
+    public boolean finish(long id, long nowNs) {
+        int slot = inFlight.find(id);
+        if (slot == InFlight.NONE) {
+            return false;
+        }
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        channel.finished(entry, nowNs);
+        return true;
+    }
+
+    @Override
+    public boolean requeue(long id, long delayNs, long nowNs) {
+        int slot = inFlight.find(id);
+        if (slot == InFlight.NONE) {
+            return false;
+        }
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        channel.requeued(entry, delayNs, nowNs);
+        return true;
+    }
+
+    /** As {@link #requeue} for a broker that says how often the message was delivered by now. */
+    public boolean giveBack(long id, int attempts, long delayNs, long nowNs) {
+        int slot = inFlight.find(id);
+        if (slot == InFlight.NONE) {
+            return false;
+        }
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        channel.requeued(Channel.entry(Channel.message(entry), attempts, Channel.slot(entry)), delayNs, nowNs);
+        return true;
+    }
+
+    @Override
+    public boolean touch(long id, long nowNs) {
+        int slot = inFlight.find(id);
+        if (slot == InFlight.NONE) {
+            return false;
+        }
+        long latestNs = inFlight.sentNs(slot) + maxTimeoutNs;
+        long wantedNs = nowNs + timeoutNs;
+        inFlight.deadline(slot, wantedNs - latestNs > 0 ? latestNs : wantedNs);
+        return true;
+    }
+
+    @Override
+    public void writable(long nowNs) {
+        full = false;
+        channel.unstall(nowNs);
+    }
+
+    @Override
+    public void close(long nowNs) {
+        channel.left(this, nowNs);
+    }
+
+    void gone(String reason) {
+        subscriber.gone(reason);
+    }
+
+    /** Takes away one that it held past its deadline, or answers {@link #NOTHING}. */
+    long timedOut(long nowNs) {
+        int first = inFlight.first();
+        return first != InFlight.NONE && inFlight.deadlineNs(first) - nowNs <= 0 ? takeBack() : NOTHING;
+    }
+
+    /** Takes away the one whose deadline is the earliest, or answers {@link #NOTHING}. */
+    long takeBack() {
+        int first = inFlight.first();
+        if (first == InFlight.NONE) {
+            return NOTHING;
+        }
+        long entry = inFlight.entry(first);
+        inFlight.remove(first);
+        return entry;
+    }
+
+    long nextDeadlineNs() {
+        int first = inFlight.first();
+        return first == InFlight.NONE ? Duty.NO_DEADLINE : inFlight.deadlineNs(first);
+    }
+
+    @Override
+    public int inFlight() {
+        return inFlight.size();
+    }
+}

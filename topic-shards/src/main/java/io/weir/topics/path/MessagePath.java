@@ -1,0 +1,253 @@
+package io.weir.topics.path;
+
+import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.gate.Gates;
+import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.definition.TopicDefinition;
+import io.weir.topics.definition.TopicDirectory;
+import io.weir.topics.federation.Federation;
+import io.weir.transport.gateway.ClientStats;
+import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.GatewayLoop;
+import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.MessagePort;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
+
+/**
+ * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's thread.
+ * That thread is also the one that admits at the {@link Gates}. Everybody else asks by this class: what is asked goes into
+ * a bounded queue that the thread works off between messages, and when the queue is full the answer fails at once.
+ */
+public final class MessagePath implements AutoCloseable {
+    private static final int QUEUE = 1024;
+    private static final int WORK_QUEUE = 16 * 1024;
+    private static final String CLOSED = "the message path is closed";
+
+    /** Something to be done with the port on the message path's thread. Must not wait and must not throw. */
+    @FunctionalInterface
+    public interface Work {
+        void run(MessagePort port, long nowNs);
+    }
+
+    /** What somebody asked for, with the answer that they wait for. */
+    private static final class Command<T> {
+        private final Supplier<T> work;
+        private final CompletableFuture<T> answer = new CompletableFuture<>();
+
+        Command(Supplier<T> work) {
+            this.work = work;
+        }
+
+        /** Whatever goes wrong is told to whoever asked, who would wait for ever otherwise. */
+        void run() {
+            try {
+                answer.complete(work.get());
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        }
+
+        void refuse(String reason) {
+            answer.completeExceptionally(new IllegalStateException(reason));
+        }
+    }
+
+    private final ManyToOneConcurrentArrayQueue<Command<?>> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
+    /** Apart from the commands, so that no load on it keeps an operator out. */
+    private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
+
+    private final GatewayLoop loop;
+    private final Shards shards;
+    private final MessagePort port;
+    private volatile boolean closed;
+
+    private MessagePath(GatewayLoop loop, Shards shards, MessagePort port) {
+        this.loop = loop;
+        this.shards = shards;
+        this.port = port;
+    }
+
+    /**
+     * Starts the loop's thread, which owns the gates from now on.
+     *
+     * @param loop bound but not started; the gates were made with its {@link GatewayLoop#wakeUp}
+     * @param clock the one the loop and the lease go by
+     * @param others further duties of the thread, such as links to other brokers
+     */
+    public static MessagePath start(
+            GatewayLoop loop,
+            GatewaySettings gateway,
+            PathSettings settings,
+            Gates gates,
+            TopicDirectory directory,
+            LongSupplier clock,
+            Duty... others) {
+        return start(loop, gateway, settings, gates, directory, null, clock, others);
+    }
+
+    /** As the other, and what is published and consumed here goes over the links of {@code federation} too. */
+    public static MessagePath start(
+            GatewayLoop loop,
+            GatewaySettings gateway,
+            PathSettings settings,
+            Gates gates,
+            TopicDirectory directory,
+            Federation federation,
+            LongSupplier clock,
+            Duty... others) {
+        Shards shards = new Shards(
+                settings,
+                gateway.maxMessageBytes(),
+                gates,
+                directory,
+                new SecureRandom().nextLong() << 40,
+                clock,
+                System::currentTimeMillis);
+        MessagePort port = federation == null ? shards : federation.join(shards, gateway.maxMessageBytes());
+        MessagePath path = new MessagePath(loop, shards, port);
+        List<Duty> duties = new ArrayList<>();
+        duties.add(path.new Commands());
+        if (federation != null) {
+            duties.add(federation);
+        }
+        duties.addAll(List.of(others));
+        loop.start(port, duties.toArray(new Duty[0]));
+        return path;
+    }
+
+    /** For another way in than the gateway; to be called on the loop's thread only, that is by one of its duties. */
+    public MessagePort port() {
+        return port;
+    }
+
+    /** From any thread: has this done by the message path's. False if {@value #WORK_QUEUE} wait already, or the path is closed. */
+    public boolean offer(Work toDo) {
+        boolean queued = !closed && work.offer(toDo);
+        loop.wakeUp();
+        return queued;
+    }
+
+    public boolean closed() {
+        return closed;
+    }
+
+    /**
+     * The topic is like this from now on: its settings, its channels and which of them are no more; or it is gone, with its messages, and
+     * its consumers are closed. A definition that is older than what was laid is left.
+     */
+    public CompletionStage<Void> lay(TopicDefinition definition) {
+        return tell(() -> shards.lay(definition));
+    }
+
+    /** Every topic that is here, with the revision of the definition that was laid last; 0 where none was. */
+    public CompletionStage<Map<TopicName, Long>> revisions() {
+        return ask(shards::revisions);
+    }
+
+    /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */
+    public CompletionStage<Void> refuse(TopicName topic, String reason) {
+        return tell(() -> shards.remove(topic, reason));
+    }
+
+    /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */
+    public CompletionStage<Void> empty(TopicName topic) {
+        return tell(() -> shards.empty(topic));
+    }
+
+    /** Drops what a channel holds at this broker, also what consumers have and did not acknowledge. */
+    public CompletionStage<Void> emptyChannel(TopicName topic, String channel) {
+        return tell(() -> shards.emptyChannel(topic, channel));
+    }
+
+    public CompletionStage<List<TopicStats>> stats() {
+        return ask(shards::stats);
+    }
+
+    /**
+     * What messages waited between their arrival at the cluster and their passing the limit here, since the last call, of topics that had
+     * any.
+     */
+    public CompletionStage<Map<TopicName, DelayCounts.Window>> takeDelays() {
+        return ask(shards::takeDelays);
+    }
+
+    /** All topics together; cheap, however many there are. */
+    public CompletionStage<PathStats> totals() {
+        return ask(shards::totals);
+    }
+
+    /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
+    public CompletionStage<List<ClientStats>> clients() {
+        return ask(loop::clients);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        loop.close();
+        commands.drain(command -> command.refuse(CLOSED));
+    }
+
+    private CompletionStage<Void> tell(Runnable work) {
+        return ask(() -> {
+            work.run();
+            return null;
+        });
+    }
+
+    private <T> CompletionStage<T> ask(Supplier<T> work) {
+        Command<T> command = new Command<>(work);
+        if (!commands.offer(command)) {
+            command.refuse("the message path's queue of " + QUEUE + " commands is full");
+        }
+        loop.wakeUp();
+        if (closed) {
+            // Nobody will come by any more; if somebody does after all, this word is too late and changes nothing.
+            command.refuse(CLOSED);
+        }
+        return command.answer;
+    }
+
+    /** What others asked for, between messages. */
+    private final class Commands implements Duty {
+        @Override
+        public int doWork(long nowNs) {
+            int done = 0;
+            Command<?> command = commands.poll();
+            while (command != null) {
+                command.run();
+                done++;
+                command = done < QUEUE ? commands.poll() : null;
+            }
+            return done + work(nowNs);
+        }
+
+        private int work(long nowNs) {
+            int done = 0;
+            Work next = work.poll();
+            while (next != null) {
+                next.run(port(), nowNs);
+                done++;
+                next = done < QUEUE ? work.poll() : null;
+            }
+            if (done == QUEUE) {
+                // Sockets have their turn; then there may be more here.
+                loop.wakeUp();
+            }
+            return done;
+        }
+
+        @Override
+        public long nextDeadlineNs() {
+            return NO_DEADLINE;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package io.weir.transport.gateway.wire;
+
+import io.weir.transport.gateway.GatewaySettings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.function.Consumer;
+import org.agrona.BufferUtil;
+
+/**
+ * The memory of all clients' connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for the layers
+ * between. Some of each wait here for whoever needs one next. For the loop's thread.
+ */
+public final class Buffers {
+    private static final int POOLED = 256;
+    /** Of each size of the layers' buffers. */
+    private static final int POOLED_FOR_LAYERS = 8;
+
+    /** The smallest is 4 KiB, each next one twice as large. */
+    private static final int SMALLEST_SHIFT = 12;
+
+    private static final int SIZES = 10;
+
+    private final int usualBytes;
+    private final long mostBytes;
+    private final Consumer<String> complaints;
+    private final ArrayDeque<ByteBuffer> usual = new ArrayDeque<>();
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private final ArrayDeque<ByteBuffer>[] forLayers = new ArrayDeque[SIZES];
+
+    private long bytes;
+
+    public Buffers(GatewaySettings settings, Consumer<String> complaints) {
+        usualBytes = settings.bufferBytes();
+        mostBytes = settings.maxBufferBytes();
+        this.complaints = complaints;
+        for (int i = 0; i < SIZES; i++) {
+            forLayers[i] = new ArrayDeque<>(POOLED_FOR_LAYERS);
+        }
+    }
+
+    /** Null if the clients' buffers together take all that they may. */
+    public ByteBuffer take() {
+        ByteBuffer pooled = usual.pollFirst();
+        return pooled != null ? pooled : direct(usualBytes, mostBytes);
+    }
+
+    /** One that is larger than usual, or null; the last quarter is for those who need a small one. */
+    public ByteBuffer takeLarge(int capacity) {
+        return direct(capacity, mostForLarge());
+    }
+
+    /** Whether there are larger buffers for those too who could do with what they have. */
+    public boolean hasPlenty() {
+        return bytes < mostBytes / 2;
+    }
+
+    private long mostForLarge() {
+        return mostBytes / 4 * 3;
+    }
+
+    /** The bound comes first: an allocation that fails stands the thread still for half a second. */
+    private ByteBuffer direct(int capacity, long most) {
+        if (!reserve(capacity, most)) {
+            return null;
+        }
+        try {
+            return ByteBuffer.allocateDirect(capacity);
+        } catch (OutOfMemoryError e) {
+            bytes -= capacity;
+            complaints.accept("the process has less direct memory than the settings say (-XX:MaxDirectMemorySize)");
+            return null;
+        }
+    }
+
+    private boolean reserve(int capacity, long most) {
+        if (bytes + capacity > most) {
+            complaints.accept("clients' buffers take all of their " + mostBytes + " bytes: who needs one is closed");
+            return false;
+        }
+        bytes += capacity;
+        return true;
+    }
+
+    /** Memory goes back at once: the garbage collector does not know how much of it hangs on a small object. */
+    public void give(ByteBuffer buffer) {
+        if (buffer.capacity() == usualBytes && usual.size() < POOLED) {
+            usual.addFirst(buffer.clear());
+        } else {
+            bytes -= buffer.capacity();
+            BufferUtil.free(buffer);
+        }
+    }
+
+    /** One of the heap, of this capacity or more, empty. */
+    public ByteBuffer takeForLayer(int atLeast) throws IOException {
+        int most = Math.max(atLeast, 1 << SMALLEST_SHIFT) - 1;
+        int size = Integer.SIZE - Integer.numberOfLeadingZeros(most) - SMALLEST_SHIFT;
+        ByteBuffer pooled = forLayers[size].pollFirst();
+        if (pooled != null) {
+            return pooled;
+        }
+        int capacity = 1 << size + SMALLEST_SHIFT;
+        if (!reserve(capacity, mostForLarge())) {
+            throw new IOException("no memory left for clients' layers");
+        }
+        return ByteBuffer.allocate(capacity);
+    }
+
+    public void giveFromLayer(ByteBuffer buffer) {
+        int size = Integer.numberOfTrailingZeros(buffer.capacity()) - SMALLEST_SHIFT;
+        if (forLayers[size].size() < POOLED_FOR_LAYERS) {
+            forLayers[size].addFirst(buffer.clear());
+        } else {
+            bytes -= buffer.capacity();
+        }
+    }
+
+    /** Those that there are of these, when a layer ends. */
+    public void giveFromLayer(ByteBuffer... held) {
+        for (ByteBuffer buffer : held) {
+            if (buffer != null) {
+                giveFromLayer(buffer);
+            }
+        }
+    }
+
+    /** For memory that somebody else allocates; whether it may. */
+    public boolean reserve(int capacity) {
+        return reserve(capacity, mostForLarge());
+    }
+
+    public void release(int capacity) {
+        bytes -= capacity;
+    }
+
+    /** Of all that there are. */
+    public long bytes() {
+        return bytes;
+    }
+}

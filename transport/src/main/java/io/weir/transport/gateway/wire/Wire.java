@@ -1,0 +1,34 @@
+package io.weir.transport.gateway.wire;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * How a connection's bytes go to and from its socket: as they are, or through layers that a client negotiated (TLS at the bottom,
+ * compression above). Nothing waits: what can't be done now is done when the socket is ready again. Every layer holds a bounded number of bytes,
+ * whatever the client sends, all of them counted by {@link Buffers}, and none while nothing is in them.
+ */
+public interface Wire {
+    ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+    /** A read takes about so many bytes from below though nothing comes of them (padding, empty records): others wait for their turn. */
+    int FRUITLESS_BYTES = 64 * 1024;
+
+    /** Reads as {@link java.nio.channels.SocketChannel#read}: so many bytes, 0 for none now, -1 for the end. */
+    int read(ByteBuffer to) throws IOException;
+
+    /** Takes what it can of {@code from}; answers more than 0 if anything moved, be it bytes that were taken earlier. */
+    int write(ByteBuffer from) throws IOException;
+
+    /** Whether a read may find bytes though the socket has none. */
+    boolean hasInput();
+
+    /** Whether it took bytes that the socket has not taken yet. */
+    boolean hasOutput();
+
+    /** Nothing more will be written: the other side is told. */
+    void finish() throws IOException;
+
+    /** Lets go of all that it holds. The socket is closed by its connection. */
+    void close();
+}
