@@ -168,7 +168,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 broker(config),
                 cluster,
                 tcp,
-                ClientSettings.read(config),
+                TcpSettings.read(config),
                 http,
                 store(config),
                 supply(config),

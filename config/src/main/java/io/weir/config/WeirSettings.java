@@ -11,7 +11,7 @@ public record WeirSettings(
         BrokerSettings broker,
         ClusterSettings cluster,
         Endpoint tcp,
-        ClientSettings clients,
+        TcpSettings clients,
         HttpSettings http,
         StoreSettings store,
         SupplySettings supply,

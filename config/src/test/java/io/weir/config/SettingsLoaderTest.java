@@ -111,15 +111,15 @@ class SettingsLoaderTest {
                 + "\", publish = [\"invoices.*\"], subscribe = [\"orders:billing\"] },"
                 + " { name = reader, secret = reader-secret-0123, subscribe = [\"*\"] }]");
 
-        ClientSettings clients =
+        TcpSettings clients =
                 SettingsLoader.load(Optional.of(file), environment).settings().clients();
 
         assertThat(clients.auth().required()).isTrue();
         assertThat(clients.auth().tokens())
                 .containsExactly(
-                        new ClientSettings.TokenSettings(
+                        new TcpSettings.TokenSettings(
                                 "billing", "billing-secret-0123", List.of("invoices.*"), List.of("orders:billing")),
-                        new ClientSettings.TokenSettings("reader", "reader-secret-0123", List.of(), List.of("*")));
+                        new TcpSettings.TokenSettings("reader", "reader-secret-0123", List.of(), List.of("*")));
         assertThat(clients.toString()).doesNotContain("secret-0123");
     }
 

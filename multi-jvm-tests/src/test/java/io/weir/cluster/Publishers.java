@@ -19,7 +19,7 @@ import java.util.function.Function;
  * Publishers over TCP, as NSQ's clients are: a few connections for each broker and topic, on each one message at a time, the next
  * when the last is acknowledged and due. A connection that breaks, because its broker was killed, is made again.
  */
-final class Publishers implements Load, AutoCloseable {
+final class Publishers implements PublisherLoad, AutoCloseable {
     private static final int CONNECTIONS = 4;
     private static final int SILENT_MS = 5_000;
     private static final long AGAIN_NS = 200_000_000L;

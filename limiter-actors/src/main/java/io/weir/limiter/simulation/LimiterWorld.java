@@ -39,13 +39,13 @@ public final class LimiterWorld {
     public record Setup(
             Limit limit,
             int brokers,
-            Links links,
+            SimulatedLinks links,
             Sharing sharing,
             Graph lenders,
             BorrowingFactory borrowing,
             double meanServiceNs,
             long periodNs) {
-        public static Setup of(Limit limit, int brokers, Links links) {
+        public static Setup of(Limit limit, int brokers, SimulatedLinks links) {
             return new Setup(limit, brokers, links, Sharing.STATIC, null, Borrowing::new, 0, SLOT_NS);
         }
 
@@ -332,7 +332,7 @@ public final class LimiterWorld {
             long arrivalNs = mayFail
                     ? setup.links().arrivalNs(nowNs, random)
                     : nowNs + setup.links().delayNs();
-            if (arrivalNs != Links.LOST) {
+            if (arrivalNs != SimulatedLinks.LOST) {
                 cargo.copies++;
                 events.plan(arrivalNs, cargo);
             }

@@ -26,7 +26,7 @@ class LimiterWorldTest {
     void shouldDelayAsTheModelSaysWhenTheSplitIsStatic() {
         for (int k : new int[] {1, 2, 6}) {
             double modelMs = new BucketModel(10_000, 11_000, 27).share(k).delayQuantileSeconds(0.99) * 1e3;
-            Result result = figure6a(Setup.of(FIG_6A, k, Links.perfect(50_000)), 1, 30);
+            Result result = figure6a(Setup.of(FIG_6A, k, SimulatedLinks.perfect(50_000)), 1, 30);
             assertThat(result.accessDelay().quantile(0.99) * 1e3)
                     .as("k = %d", k)
                     .isBetween(modelMs * 0.8, modelMs * 1.2 + 0.1);
@@ -35,7 +35,7 @@ class LimiterWorldTest {
 
     @Test
     void shouldReplayExactlyWhenTheSeedIsTheSame() {
-        Setup setup = Setup.of(FIG_6A, 6, new Links(50_000, 0.1, 0.1, 0.1, 5_000_000))
+        Setup setup = Setup.of(FIG_6A, 6, new SimulatedLinks(50_000, 0.1, 0.1, 0.1, 5_000_000))
                 .sharing(Sharing.GOSSIP)
                 .borrowing(Graph.ring(6, 2, 3));
         Result first = figure6a(setup, 5, 3);
@@ -47,7 +47,8 @@ class LimiterWorldTest {
 
     @Test
     void shouldKeepTheDelayBelowItsTargetWhenTokensAreBorrowed() {
-        Result result = figure6a(Setup.of(FIG_6A, 6, Links.perfect(50_000)).borrowing(Graph.ring(6, 2, 3)), 2, 20);
+        Result result =
+                figure6a(Setup.of(FIG_6A, 6, SimulatedLinks.perfect(50_000)).borrowing(Graph.ring(6, 2, 3)), 2, 20);
 
         assertThat(result.accessDelay().quantile(0.99)).isLessThanOrEqualTo(0.8e-3);
         assertThat(result.controlPerMessage()).isLessThan(2.3);
@@ -59,7 +60,7 @@ class LimiterWorldTest {
     void shouldFollowTheLoadWhenHalfOfItIsAtOneBroker() {
         for (Sharing sharing : new Sharing[] {Sharing.GOSSIP, Sharing.ADAPTOR}) {
             LimiterWorld world = new LimiterWorld(
-                    Setup.of(FIG_6A, 6, Links.perfect(50_000)).sharing(sharing), new SplittableRandom(1));
+                    Setup.of(FIG_6A, 6, SimulatedLinks.perfect(50_000)).sharing(sharing), new SplittableRandom(1));
             Placement skewed = publisher -> publisher % 2 == 0 ? 0 : 1 + publisher / 2 % 5;
             Result result =
                     world.run(new PublisherArrivals(100, 10, 1, 1, skewed, new SplittableRandom(2)), 0, 40 * SECOND_NS);
@@ -74,7 +75,7 @@ class LimiterWorldTest {
 
     @Test
     void shouldCountWhatStillWaitsWhenABrokerIsOverloaded() {
-        Setup setup = Setup.of(Limit.of(100, 2), 1, Links.perfect(0));
+        Setup setup = Setup.of(Limit.of(100, 2), 1, SimulatedLinks.perfect(0));
         Result result = new LimiterWorld(setup, new SplittableRandom(1))
                 .run(
                         new PublisherArrivals(20, 10, 1, 1, publisher -> 0, new SplittableRandom(3)),
@@ -159,7 +160,7 @@ class LimiterWorldTest {
         double burst = brokers * (1 + random.nextDouble() * 8);
         double load = 0.2 + random.nextDouble() * 1.2;
         long fillNs = (long) (burst / rate * SECOND_NS);
-        Links links = new Links(
+        SimulatedLinks links = new SimulatedLinks(
                 random.nextLong(1, 1_000_000),
                 random.nextDouble() * 0.3,
                 random.nextDouble() * 0.3,

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
             LatencyCommand.class,
             ThroughputCommand.class,
             PublisherCommand.class,
-            PlacementCommand.class,
+            PlacementBenchCommand.class,
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,

@@ -4,8 +4,8 @@ import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.cluster.bench.wire.MqttWire;
 import io.weir.cluster.bench.wire.NatsWire;
 import io.weir.cluster.bench.wire.NsqWire;
-import io.weir.cluster.bench.wire.Wire;
 import io.weir.cluster.bench.wire.WireException;
+import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ClusterOption;
@@ -398,7 +398,7 @@ final class BenchRun {
         };
     }
 
-    private Target peer(String name, Wire wire, String where) {
+    private Target peer(String name, WireProtocol wire, String where) {
         Endpoint endpoint = endpoint(name, where);
         List<Expense> expenses = Optional.ofNullable(pids.get(name)).<Expense>map(Expense.OfProcess::new).stream()
                 .toList();

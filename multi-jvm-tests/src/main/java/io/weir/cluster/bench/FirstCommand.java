@@ -43,8 +43,8 @@ final class FirstCommand implements Callable<Integer> {
         BenchRun.require(count >= 1 && count <= 100_000, "--count must be within 1 and 100000");
         double messagesPerSecond = 1e9 / idle.toNanos();
         long seed = ThreadLocalRandom.current().nextLong();
-        Load.Shape shape =
-                new Load.Shape.OpenLoop(messagesPerSecond, 1, 1, Load.Batch.NONE, Schedule.Distribution.periodic, seed);
+        Load.Shape shape = new Load.Shape.OpenLoop(
+                messagesPerSecond, 1, 1, Load.Batch.NONE, SendSchedule.Distribution.periodic, seed);
         return run.run(shape, 1, idle, idle.multipliedBy(count));
     }
 }

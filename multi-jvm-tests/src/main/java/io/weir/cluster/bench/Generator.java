@@ -1,9 +1,9 @@
 package io.weir.cluster.bench;
 
-import io.weir.cluster.bench.wire.Connection;
+import io.weir.cluster.bench.wire.BenchConnection;
 import io.weir.cluster.bench.wire.Handshake;
-import io.weir.cluster.bench.wire.Wire;
 import io.weir.cluster.bench.wire.WireException;
+import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,7 +26,7 @@ import org.HdrHistogram.Histogram;
  * from the time at which it was due, so a broker that holds back does not look better for it. Only connections
  * with something to write are looked at, so five thousand cost no more than fifty.
  */
-final class Generator implements Wire.Inbox, AutoCloseable {
+final class Generator implements WireProtocol.Inbox, AutoCloseable {
     private static final int OUT_BYTES = 256 * 1024;
     private static final int PUBLISHER_IN_BYTES = 64 * 1024;
     private static final int LEAST_BUFFER_BYTES = 16 * 1024;
@@ -40,13 +40,13 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private static final int INTENDED_AT = 8;
 
     private final Load load;
-    private final Wire wire;
+    private final WireProtocol wire;
     private final Selector selector = Selector.open();
-    private final Connection[] publishers;
-    private final Connection[] consumers;
-    private final Connection[] dirty;
+    private final BenchConnection[] publishers;
+    private final BenchConnection[] consumers;
+    private final BenchConnection[] dirty;
     private int dirtyCount;
-    private final Wire.Publish publish;
+    private final WireProtocol.Publish publish;
     /** A batch is so many publishes. */
     private final int publishes;
 
@@ -87,7 +87,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private Generator(Target target, Load load) throws IOException {
         this.load = load;
         this.wire = target.wire();
-        Wire.Subject subject = new Wire.Subject(
+        WireProtocol.Subject subject = new WireProtocol.Subject(
                 load.topic(),
                 load.channel(),
                 load.shape() instanceof Load.Shape.Queued ? 0 : load.credit(),
@@ -102,9 +102,9 @@ final class Generator implements Wire.Inbox, AutoCloseable {
             int bodyAt = publish.bodyAt() + i * publish.bodyEvery();
             Arrays.fill(publish.bytes(), bodyAt, bodyAt + load.bodyBytes(), (byte) 'x');
         }
-        consumers = new Connection[load.consumers()];
-        publishers = new Connection[load.connections()];
-        dirty = new Connection[consumers.length + publishers.length];
+        consumers = new BenchConnection[load.consumers()];
+        publishers = new BenchConnection[load.connections()];
+        dirty = new BenchConnection[consumers.length + publishers.length];
         int opened = 0;
         try {
             // Consumers first: a topic without a channel would keep, or drop, what comes before it.
@@ -130,7 +130,8 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     /** @param publisher its number; below 0: it consumes */
-    private Connection open(String name, Endpoint endpoint, Wire.Subject subject, int publisher) throws IOException {
+    private BenchConnection open(String name, Endpoint endpoint, WireProtocol.Subject subject, int publisher)
+            throws IOException {
         boolean consumes = publisher < 0;
         Handshake handshake = Handshake.with(name, endpoint);
         try {
@@ -141,7 +142,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
             }
             int inBytes = consumes ? CONSUMER_IN_BYTES + 2 * load.bodyBytes() : fair(PUBLISHER_IN_BYTES);
             int outBytes = consumes ? OUT_BYTES : fair(OUT_BYTES) + batchBytes;
-            Connection connection = handshake.connection(wire, consumes, inBytes, outBytes);
+            BenchConnection connection = handshake.connection(wire, consumes, inBytes, outBytes);
             connection.channel.register(selector, SelectionKey.OP_READ, connection);
             return connection;
         } catch (IOException e) {
@@ -206,7 +207,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     private void runOpenLoop(Load.Shape.OpenLoop shape, long startNs) throws IOException {
-        Schedule schedule = new Schedule(
+        SendSchedule schedule = new SendSchedule(
                 shape.distribution(),
                 shape.groups(),
                 shape.messagesPerSecond() / shape.batch().messages() * shape.groups() / shape.publishers(),
@@ -241,7 +242,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private boolean publishGroup(Load.Shape.OpenLoop shape, int group, long intendedNs) {
         int end = shape.firstOf(group + 1);
         for (int i = shape.firstOf(group) + sentOfGroup; i < end; i++) {
-            Connection connection = publishers[i % publishers.length];
+            BenchConnection connection = publishers[i % publishers.length];
             if (connection.out.remaining() < batchBytes) {
                 return false;
             }
@@ -271,7 +272,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         }
     }
 
-    private boolean publishWithin(int window, Connection connection, long nowNs) {
+    private boolean publishWithin(int window, BenchConnection connection, long nowNs) {
         if (connection.out.position() > 0
                 || connection.unacknowledged + load.shape().batch().messages() > window) {
             return false;
@@ -286,7 +287,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         endNs = measureFromNs + MAX_LATENCY_NS;
         awaitAnswers(measureFromNs, () -> acknowledged + refused >= shape.messages(), shape);
         whenQueued.run();
-        for (Connection consumer : consumers) {
+        for (BenchConnection consumer : consumers) {
             if (!wire.grant(consumer, load.credit())) {
                 throw new WireException(wire.name() + " has no consumers that wait: nothing can be queued");
             }
@@ -317,14 +318,14 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         }
     }
 
-    private void publishBatch(Connection connection, long intendedNs) {
+    private void publishBatch(BenchConnection connection, long intendedNs) {
         for (int i = 0; i < publishes; i++) {
             publish(connection, intendedNs);
         }
         touch(connection);
     }
 
-    private void publish(Connection connection, long intendedNs) {
+    private void publish(BenchConnection connection, long intendedNs) {
         ByteBuffer out = connection.out;
         int at = out.position();
         int messages = publish.messages();
@@ -345,7 +346,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         }
     }
 
-    private void touch(Connection connection) {
+    private void touch(BenchConnection connection) {
         if (!connection.dirty) {
             connection.dirty = true;
             dirty[dirtyCount++] = connection;
@@ -366,7 +367,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
         return readSomething;
     }
 
-    private void obey(Schedule schedule) {
+    private void obey(SendSchedule schedule) {
         schedule.stretch(slower);
         if (measureNow) {
             measureNow = false;
@@ -378,7 +379,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     private void flush() throws IOException {
         int left = 0;
         for (int i = 0; i < dirtyCount; i++) {
-            Connection connection = dirty[i];
+            BenchConnection connection = dirty[i];
             boolean written = connection.flush();
             if (written && connection.stalled) {
                 receivedAtNs = System.nanoTime();
@@ -396,7 +397,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     private void onReady(SelectionKey key) {
-        Connection connection = (Connection) key.attachment();
+        BenchConnection connection = (BenchConnection) key.attachment();
         try {
             if (connection.fill() > 0) {
                 receivedAtNs = System.nanoTime();
@@ -432,13 +433,13 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     @Override
-    public void acknowledged(Connection from) {
+    public void acknowledged(BenchConnection from) {
         from.unacknowledged -= publish.messages();
         acknowledged += publish.messages();
     }
 
     @Override
-    public void refused(Connection from, String text) {
+    public void refused(BenchConnection from, String text) {
         from.lastRefusal = text;
         if (!from.consumes) {
             from.unacknowledged -= publish.messages();
@@ -447,7 +448,7 @@ final class Generator implements Wire.Inbox, AutoCloseable {
     }
 
     @Override
-    public void message(Connection from, int at, int bodyBytes, boolean again) {
+    public void message(BenchConnection from, int at, int bodyBytes, boolean again) {
         ByteBuffer in = from.in;
         if (bodyBytes != load.bodyBytes() || in.getLong(at) != run) {
             return;

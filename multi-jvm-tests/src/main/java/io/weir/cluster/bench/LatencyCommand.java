@@ -62,7 +62,7 @@ final class LatencyCommand implements Callable<Integer> {
             names = "--distribution",
             defaultValue = "poisson",
             description = "A publisher's gaps: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private Schedule.Distribution distribution;
+    private SendSchedule.Distribution distribution;
 
     @Option(
             names = "--batch",

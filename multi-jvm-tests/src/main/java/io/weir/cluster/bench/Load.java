@@ -54,7 +54,7 @@ record Load(
                 int publishers,
                 int groups,
                 Batch batch,
-                Schedule.Distribution distribution,
+                SendSchedule.Distribution distribution,
                 long seed)
                 implements Shape {
             /** A group is a run of neighbours in number, so that it spreads over connections and brokers. */

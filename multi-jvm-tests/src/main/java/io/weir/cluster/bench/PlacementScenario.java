@@ -24,7 +24,7 @@ record PlacementScenario(
         double messagesPerSecond,
         int groups,
         int batch,
-        Schedule.Distribution distribution,
+        SendSchedule.Distribution distribution,
         String adapt,
         String says) {
     static final String SUBJECT = "srtm";
@@ -41,7 +41,7 @@ record PlacementScenario(
             480,
             48,
             1,
-            Schedule.Distribution.poisson,
+            SendSchedule.Distribution.poisson,
             "gossip",
             "48 Poisson publishers of 10 msg/s; one broker carries them (SRTM 6.1, 6.2: 1,000 publishers, 10,000 msg/s)");
 
@@ -52,7 +52,7 @@ record PlacementScenario(
             2_880,
             12,
             10,
-            Schedule.Distribution.periodic,
+            SendSchedule.Distribution.periodic,
             "static",
             "144 publishers in 12 groups of 12 that send together, batches of 10 twice a second; six brokers are needed"
                     + " (SRTM 6.4: 1,000 publishers, 10,000 msg/s, groups of 5 to 30)");
@@ -80,8 +80,8 @@ record PlacementScenario(
 
     /** Profiled on a trace of the load itself: that of {@code seed}. */
     Limit limit(long seed) {
-        Schedule schedule =
-                new Schedule(distribution, groups, messagesPerSecond / batch * groups / publishers, 0, seed);
+        SendSchedule schedule =
+                new SendSchedule(distribution, groups, messagesPerSecond / batch * groups / publishers, 0, seed);
         Load.Shape.OpenLoop shape = shape(seed);
         long[] trace = new long[TRACE_MESSAGES];
         for (int i = 0; i < trace.length; schedule.advance()) {

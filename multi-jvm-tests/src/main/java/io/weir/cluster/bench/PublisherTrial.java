@@ -85,7 +85,7 @@ final class PublisherTrial {
             long startNs = System.nanoTime();
             long measuredNs = startNs + (long) (seconds * SETTLING_PART * 1e9);
             long endNs = startNs + (long) (seconds * 1e9);
-            Schedule schedule = new Schedule(Schedule.Distribution.poisson, 1, rate, startNs, seed);
+            SendSchedule schedule = new SendSchedule(SendSchedule.Distribution.poisson, 1, rate, startNs, seed);
             while (schedule.nextNs() - endNs < 0) {
                 long nowNs = System.nanoTime();
                 if (schedule.nextNs() - nowNs > 0) {

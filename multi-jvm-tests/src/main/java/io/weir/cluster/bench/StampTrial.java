@@ -1,10 +1,10 @@
 package io.weir.cluster.bench;
 
-import io.weir.cluster.bench.wire.Connection;
+import io.weir.cluster.bench.wire.BenchConnection;
 import io.weir.cluster.bench.wire.Handshake;
 import io.weir.cluster.bench.wire.NsqWire;
-import io.weir.cluster.bench.wire.Wire;
 import io.weir.cluster.bench.wire.WireException;
+import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
@@ -33,7 +33,7 @@ import java.util.function.Consumer;
  * <p>The difference is the error from above: the sender's system call, in which the bytes reach the broker's socket, is part of it.
  * A stamp can also be early: what comes after the loop woke, on a socket that was ready already, gets the time of the waking.
  */
-final class StampTrial implements Wire.Inbox, AutoCloseable {
+final class StampTrial implements WireProtocol.Inbox, AutoCloseable {
     private static final String TOPIC = "stamps";
     private static final int BODY_BYTES = 100;
     private static final int BUFFER_BYTES = 16 * 1024;
@@ -44,7 +44,7 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
     private final GatewayLoop loop;
     private final Selector selector = Selector.open();
     private final NsqWire wire = new NsqWire();
-    private final Connection[] connections;
+    private final BenchConnection[] connections;
     private final Consumer<SelectionKey> onReady = this::onReady;
     private final long[] writeNs;
     private final byte[] frame;
@@ -118,10 +118,10 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
                 GatewaySettings.defaults(),
                 System::nanoTime);
         loop.start(comparer);
-        Wire.Subject subject = new Wire.Subject(TOPIC, TOPIC, 0, BODY_BYTES, true, false);
+        WireProtocol.Subject subject = new WireProtocol.Subject(TOPIC, TOPIC, 0, BODY_BYTES, true, false);
         frame = wire.publish(subject);
         bodyAt = wire.bodyAt(subject);
-        connections = new Connection[connectionCount];
+        connections = new BenchConnection[connectionCount];
         Endpoint endpoint = new Endpoint("127.0.0.1", loop.address().getPort());
         try {
             for (int i = 0; i < connectionCount; i++) {
@@ -140,8 +140,8 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
         long startNs = System.nanoTime();
         long measureFromNs = startNs + warmUp.toNanos();
         long endNs = measureFromNs + measured.toNanos();
-        Schedule schedule =
-                new Schedule(Schedule.Distribution.poisson, connections.length, messagesPerSecond, startNs, seed);
+        SendSchedule schedule = new SendSchedule(
+                SendSchedule.Distribution.poisson, connections.length, messagesPerSecond, startNs, seed);
         long nowNs = startNs;
         try {
             while (schedule.nextNs() - endNs < 0 || answered < sent && nowNs - endNs < ANSWERS_WITHIN_NS) {
@@ -165,7 +165,7 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
         return outcome();
     }
 
-    private void send(Connection connection, boolean counts) throws IOException {
+    private void send(BenchConnection connection, boolean counts) throws IOException {
         ByteBuffer out = connection.out;
         int at = out.position();
         out.put(frame);
@@ -189,7 +189,7 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
     }
 
     private void onReady(SelectionKey key) {
-        Connection connection = (Connection) key.attachment();
+        BenchConnection connection = (BenchConnection) key.attachment();
         try {
             if (connection.fill() > 0) {
                 connection.receive(this);
@@ -227,17 +227,17 @@ final class StampTrial implements Wire.Inbox, AutoCloseable {
     }
 
     @Override
-    public void acknowledged(Connection from) {
+    public void acknowledged(BenchConnection from) {
         answered++;
     }
 
     @Override
-    public void refused(Connection from, String text) {
+    public void refused(BenchConnection from, String text) {
         throw new UncheckedIOException(new WireException("the gateway refused a message: " + text));
     }
 
     @Override
-    public void message(Connection from, int at, int bodyBytes, boolean again) {
+    public void message(BenchConnection from, int at, int bodyBytes, boolean again) {
         // Nobody subscribed.
     }
 

@@ -1,8 +1,8 @@
 package io.weir.cluster.bench;
 
-import io.weir.cluster.bench.wire.Wire;
+import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import java.util.List;
 
 /** Something that can be measured: who it is, what it speaks, where it listens, and what its processes report about themselves. */
-record Target(String name, Wire wire, List<Endpoint> publishTo, Endpoint consumeFrom, List<Expense> expenses) {}
+record Target(String name, WireProtocol wire, List<Endpoint> publishTo, Endpoint consumeFrom, List<Expense> expenses) {}

@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   start     a cluster, topics with limits, a client beside each broker that publishes, consumes and records
  *   warm      everybody works
- *   chaos     the {@link Nemesis} carries out the {@link Schedule}, while the load moves from broker to broker
+ *   chaos     the {@link Nemesis} carries out the {@link FaultSchedule}, while the load moves from broker to broker
  *   healed    every fault is undone; all of the limit must be with somebody again within a minute
  *   saturated more load than the limits let through: they must be used
  *   end       the load is off, what is left is delivered, the store comes to rest
@@ -139,7 +139,7 @@ public final class ChaosRun {
             throws IOException, InterruptedException, SQLException {
         Scene scene = Scene.of(
                 plan.brokers(), ChaosTopic.ALL.stream().map(ChaosTopic::name).toList(), ground.means());
-        Schedule schedule = Schedule.of(plan.seed(), scene, plan.faults(), plan.duration());
+        FaultSchedule schedule = FaultSchedule.of(plan.seed(), scene, plan.faults(), plan.duration());
         introduce(ground, scene, schedule, history);
 
         ground.start();
@@ -149,7 +149,7 @@ public final class ChaosRun {
         try (BrokerWatch watch = new BrokerWatch(ground, scene, history);
                 StoreRecorder store = new StoreRecorder(ground.storeUrl());
                 HomeBook homes = new HomeBook(ground.storeUrl())) {
-            LimitBook limits = new LimitBook(ground, scene.brokers(), store, history);
+            LimitChanges limits = new LimitChanges(ground, scene.brokers(), store, history);
             Nemesis nemesis = new Nemesis(scene, ground, limits, homes, history, story);
             try {
                 warm(scene, limits, homes, clients, history);
@@ -171,7 +171,7 @@ public final class ChaosRun {
         }
     }
 
-    private void introduce(Ground ground, Scene scene, Schedule schedule, HistoryWriter history) {
+    private void introduce(Ground ground, Scene scene, FaultSchedule schedule, HistoryWriter history) {
         Map<String, Object> setup = new LinkedHashMap<>();
         setup.put("seed", plan.seed());
         setup.put("brokers", scene.brokers());
@@ -204,7 +204,7 @@ public final class ChaosRun {
         }
     }
 
-    private void warm(Scene scene, LimitBook limits, HomeBook homes, Clients clients, HistoryWriter history)
+    private void warm(Scene scene, LimitChanges limits, HomeBook homes, Clients clients, HistoryWriter history)
             throws IOException, InterruptedException {
         if (stopped) {
             return;
@@ -225,7 +225,7 @@ public final class ChaosRun {
         scene.topics().forEach(topic -> history.channel(nowNs, topic, Clients.CHANNEL));
     }
 
-    private void chaos(Schedule schedule, Nemesis nemesis, HistoryWriter history, Map<String, Integer> begun)
+    private void chaos(FaultSchedule schedule, Nemesis nemesis, HistoryWriter history, Map<String, Integer> begun)
             throws InterruptedException {
         if (stopped) {
             return;

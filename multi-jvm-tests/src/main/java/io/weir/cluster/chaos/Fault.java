@@ -15,7 +15,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The catalogue of faults. Each explains itself in a sentence and, from a {@link Draw}, describes one occurrence of itself; nothing
+ * The catalogue of faults. Each explains itself in a sentence and, from a {@link FaultDraw}, describes one occurrence of itself; nothing
  * here touches a process. Times are chosen around the lease of 6 s and W, the 6.5 s after which a silent broker is fenced.
  */
 public enum Fault {
@@ -275,10 +275,10 @@ public enum Fault {
     private final Family family;
     private final Touches touches;
     private final String sentence;
-    private final Function<Draw, Episode> description;
+    private final Function<FaultDraw, Episode> description;
     private final Set<Means> needs;
 
-    Fault(Family family, Touches touches, String sentence, Function<Draw, Episode> description, Means... more) {
+    Fault(Family family, Touches touches, String sentence, Function<FaultDraw, Episode> description, Means... more) {
         this.family = family;
         this.touches = touches;
         this.sentence = sentence;
@@ -335,7 +335,7 @@ public enum Fault {
     }
 
     /** One occurrence, beginning at 0. */
-    Episode describe(Draw draw) {
+    Episode describe(FaultDraw draw) {
         return description.apply(draw);
     }
 
@@ -362,7 +362,7 @@ public enum Fault {
         return named.stream().sorted().toList();
     }
 
-    private static Episode kill(Draw draw) {
+    private static Episode kill(FaultDraw draw) {
         String broker = draw.broker();
         return draw.episode(broker + " killed")
                 .befalls(broker)
@@ -372,7 +372,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode killQuick(Draw draw) {
+    private static Episode killQuick(FaultDraw draw) {
         String broker = draw.broker();
         return draw.episode(broker + " killed and started at once")
                 .befalls(broker)
@@ -382,7 +382,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode killBuddy(Draw draw) {
+    private static Episode killBuddy(FaultDraw draw) {
         List<String> ring = draw.scene().brokers();
         int at = draw.between(0, ring.size() - 1);
         String first = ring.get(at);
@@ -395,11 +395,11 @@ public enum Fault {
                 .then(0, new Act.Kill(first))
                 .then(secondMs, new Act.Kill(buddy))
                 .then(backMs, new Act.Start(buddy))
-                .then(backMs + Schedule.BETWEEN_STARTS_MS, new Act.Start(first))
+                .then(backMs + FaultSchedule.BETWEEN_STARTS_MS, new Act.Start(first))
                 .build();
     }
 
-    private static Episode pause(Draw draw, int leastMs, int mostMs) {
+    private static Episode pause(FaultDraw draw, int leastMs, int mostMs) {
         String broker = draw.broker();
         int forMs = draw.between(leastMs, mostMs);
         return draw.episode(String.format(Locale.ROOT, "%s stands still for %.1f s", broker, forMs / 1e3))
@@ -410,7 +410,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode driver(Draw draw) {
+    private static Episode driver(FaultDraw draw) {
         String broker = draw.broker();
         return draw.episode("the media driver of " + broker + " killed")
                 .befalls(broker)
@@ -420,7 +420,7 @@ public enum Fault {
     }
 
     /** @param storeWithThem whether the store is on the side of {@code few} */
-    private static Episode partition(Draw draw, List<String> few, boolean storeWithThem) {
+    private static Episode partition(FaultDraw draw, List<String> few, boolean storeWithThem) {
         List<String> side = new ArrayList<>(few);
         if (storeWithThem) {
             side.add(draw.scene().store());
@@ -433,7 +433,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode majoritiesRing(Draw draw) {
+    private static Episode majoritiesRing(FaultDraw draw) {
         List<String> ring = draw.shuffled();
         return draw.episode("each sees a majority of its own: " + String.join(" ", ring))
                 .befalls(ring)
@@ -442,7 +442,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode bridge(Draw draw) {
+    private static Episode bridge(FaultDraw draw) {
         List<String> all = draw.shuffled();
         String bridge = all.get(0);
         int half = 1 + (all.size() - 1) / 2;
@@ -456,7 +456,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode oneWay(Draw draw, boolean deaf) {
+    private static Episode oneWay(FaultDraw draw, boolean deaf) {
         String broker = draw.broker();
         List<String> rest = draw.othersThan(List.of(broker));
         return draw.episode(broker + (deaf ? " hears nobody" : " is heard by nobody"))
@@ -466,10 +466,10 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode staggered(Draw draw) {
+    private static Episode staggered(FaultDraw draw) {
         List<String> few = draw.brokers(draw.scene().mostDown());
         List<String> rest = draw.othersThan(few);
-        Draw.Telling telling =
+        FaultDraw.Telling telling =
                 draw.episode(draw.sides(few, rest) + ", cable by cable").befalls(few);
         int atMs = 0;
         List<String> cut = new ArrayList<>();
@@ -487,11 +487,11 @@ public enum Fault {
         return telling.build();
     }
 
-    private static Episode flapping(Draw draw) {
+    private static Episode flapping(FaultDraw draw) {
         String broker = draw.broker();
         List<String> rest = draw.othersThan(List.of(broker));
         int times = draw.between(3, 6);
-        Draw.Telling telling = draw.episode("the cable of " + broker + " goes out and in " + times + " times")
+        FaultDraw.Telling telling = draw.episode("the cable of " + broker + " goes out and in " + times + " times")
                 .befalls(broker);
         int atMs = 0;
         for (int i = 0; i < times; i++) {
@@ -504,7 +504,7 @@ public enum Fault {
     }
 
     private static Episode packets(
-            Draw draw, List<String> whose, String what, int amount, Function<Integer, Conditions> of) {
+            FaultDraw draw, List<String> whose, String what, int amount, Function<Integer, Conditions> of) {
         boolean everywhere = whose.size() > 1;
         List<String> others = everywhere ? whose : draw.othersThan(whose);
         return draw.episode((everywhere ? "" : whose.get(0) + ": ") + String.format(Locale.ROOT, what, amount))
@@ -514,7 +514,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode wallClock(Draw draw) {
+    private static Episode wallClock(FaultDraw draw) {
         String broker = draw.broker();
         // Hours: far more than a run lasts, so that what was written meanwhile can be told from what was not.
         long offsetS = draw.between(3, 30) * 3_600L * (draw.coin() ? 1 : -1);
@@ -525,7 +525,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode clockRate(Draw draw) {
+    private static Episode clockRate(FaultDraw draw) {
         String broker = draw.broker();
         double rate = 1 + (draw.coin() ? 1 : -1) * draw.between(500, 999) / 1e6;
         int untilMs = draw.between(14_000, 20_000);
@@ -541,7 +541,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode storeCut(Draw draw) {
+    private static Episode storeCut(FaultDraw draw) {
         List<String> store = List.of(draw.scene().store());
         int forMs = draw.between(3_000, 12_000);
         return draw.episode(String.format(Locale.ROOT, "the store is out of reach for %.1f s", forMs / 1e3))
@@ -551,7 +551,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode storeKill(Draw draw) {
+    private static Episode storeKill(FaultDraw draw) {
         return draw.episode("the store is killed")
                 .befalls(draw.scene().store())
                 .then(0, new Act.KillStore())
@@ -559,7 +559,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode storePause(Draw draw) {
+    private static Episode storePause(FaultDraw draw) {
         int forMs = draw.between(2_000, 9_000);
         return draw.episode(String.format(Locale.ROOT, "the store stands still for %.1f s", forMs / 1e3))
                 .befalls(draw.scene().store())
@@ -568,7 +568,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode storeSlow(Draw draw) {
+    private static Episode storeSlow(FaultDraw draw) {
         List<String> store = List.of(draw.scene().store());
         int ms = draw.between(150, 700);
         Conditions late = new Conditions(false, 0, ms * 1_000_000L, ms * 200_000L, 0, 0);
@@ -579,7 +579,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode storeFull(Draw draw) {
+    private static Episode storeFull(FaultDraw draw) {
         return draw.episode("the store's disk is full")
                 .befalls(draw.scene().store())
                 .then(0, new Act.FillDisk())
@@ -587,7 +587,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode cpu(Draw draw) {
+    private static Episode cpu(FaultDraw draw) {
         String broker = draw.broker();
         int percent = draw.between(4, 15);
         return draw.episode(broker + " gets " + percent + "% of a core")
@@ -597,7 +597,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode leave(Draw draw) {
+    private static Episode leave(FaultDraw draw) {
         String broker = draw.broker();
         return draw.episode(broker + " leaves and comes back")
                 .befalls(broker)
@@ -607,7 +607,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode join(Draw draw) {
+    private static Episode join(FaultDraw draw) {
         String spare = draw.scene().spare();
         return draw.episode(spare + " joins, and leaves again")
                 .befalls(spare)
@@ -616,7 +616,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode limit(Draw draw) {
+    private static Episode limit(FaultDraw draw) {
         String topic = draw.topic();
         double factor = draw.factor();
         return draw.episode(String.format(Locale.ROOT, "the limit of %s becomes %.2f times itself", topic, factor))
@@ -626,7 +626,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode limitInPartition(Draw draw) {
+    private static Episode limitInPartition(FaultDraw draw) {
         String broker = draw.broker();
         String topic = draw.topic();
         double factor = draw.factor();
@@ -647,7 +647,7 @@ public enum Fault {
     }
 
     /** At the step's next occurrence or a later one; if it does not come, nothing happens. */
-    private static Episode failpoint(Draw draw) {
+    private static Episode failpoint(FaultDraw draw) {
         String broker = draw.broker();
         CrashPoint point = CrashPoint.sometimes(draw.oneOf(FREQUENT), draw.between(2, 10) / 10.0, draw.seed());
         return draw.episode(broker + " halts at " + point.step().key())
@@ -659,7 +659,7 @@ public enum Fault {
                 .build();
     }
 
-    private static Episode failpointHeir(Draw draw) {
+    private static Episode failpointHeir(FaultDraw draw) {
         List<String> ring = draw.scene().brokers();
         int at = draw.between(0, ring.size() - 1);
         String victim = ring.get(at);
@@ -674,14 +674,14 @@ public enum Fault {
                 .then(100, new Act.Kill(victim))
                 .then(backMs - 500, new Act.Disarm(heir))
                 .then(backMs, new Act.Start(heir))
-                .then(backMs + Schedule.BETWEEN_STARTS_MS, new Act.Start(victim))
+                .then(backMs + FaultSchedule.BETWEEN_STARTS_MS, new Act.Start(victim))
                 .build();
     }
 
-    private static Episode move(Draw draw) {
+    private static Episode move(FaultDraw draw) {
         String topic = draw.topic();
         List<String> homes = draw.shuffled();
-        Draw.Telling telling = draw.episode("publishers of " + topic + " move to " + String.join(", then ", homes))
+        FaultDraw.Telling telling = draw.episode("publishers of " + topic + " move to " + String.join(", then ", homes))
                 .befalls(List.of());
         long atMs = 0;
         for (String home : homes) {
@@ -691,7 +691,7 @@ public enum Fault {
         return telling.build();
     }
 
-    private static Episode moveAndKill(Draw draw) {
+    private static Episode moveAndKill(FaultDraw draw) {
         String topic = draw.topic();
         String broker = draw.broker();
         int killMs = draw.between(100, 2_500);

@@ -24,13 +24,13 @@ final class Nemesis {
 
     private final Scene scene;
     private final Ground ground;
-    private final LimitBook limits;
+    private final LimitChanges limits;
     private final HomeBook homes;
     private final HistoryWriter history;
     private final Story story;
     private final Collection<String> troubles = new ConcurrentLinkedQueue<>();
 
-    Nemesis(Scene scene, Ground ground, LimitBook limits, HomeBook homes, HistoryWriter history, Story story) {
+    Nemesis(Scene scene, Ground ground, LimitChanges limits, HomeBook homes, HistoryWriter history, Story story) {
         this.scene = scene;
         this.ground = ground;
         this.limits = limits;
@@ -45,7 +45,7 @@ final class Nemesis {
     }
 
     /** Returns when every episode has ended, or soon after {@code stop} says so. */
-    void run(Schedule schedule, BooleanSupplier stop) throws InterruptedException {
+    void run(FaultSchedule schedule, BooleanSupplier stop) throws InterruptedException {
         long beginNs = System.nanoTime();
         List<Thread> playing = new ArrayList<>();
         try {

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.within;
 import com.sun.management.ThreadMXBean;
 import io.weir.cluster.bench.wire.NsqWire;
 import io.weir.cluster.bench.wire.RelayWire;
-import io.weir.cluster.bench.wire.Wire;
 import io.weir.cluster.bench.wire.WireException;
+import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -29,7 +29,7 @@ class GeneratorTest {
 
     private static Load.Shape openLoop(double rate, int publishers) {
         return new Load.Shape.OpenLoop(
-                rate, publishers, publishers, Load.Batch.NONE, Schedule.Distribution.poisson, 11);
+                rate, publishers, publishers, Load.Batch.NONE, SendSchedule.Distribution.poisson, 11);
     }
 
     private static Load load(Load.Shape shape, int connections, int bodyBytes, int warmUpMs, int measuredMs) {
@@ -52,7 +52,7 @@ class GeneratorTest {
                 Load.Pause.park);
     }
 
-    private static Result run(Wire wire, Endpoint endpoint, Load load) throws IOException {
+    private static Result run(WireProtocol wire, Endpoint endpoint, Load load) throws IOException {
         return Trial.run(new Target("peer", wire, List.of(endpoint), endpoint, List.of()), load, line -> {});
     }
 
@@ -169,7 +169,7 @@ class GeneratorTest {
     @Test
     void shouldSendBatchesAtTheSameRate() throws IOException {
         Load.Batch batch = new Load.Batch(20, Load.Batch.As.pubs);
-        Load.Shape shape = new Load.Shape.OpenLoop(2_000, 10, 10, batch, Schedule.Distribution.periodic, 3);
+        Load.Shape shape = new Load.Shape.OpenLoop(2_000, 10, 10, batch, SendSchedule.Distribution.periodic, 3);
         try (NsqPeer peer = new NsqPeer()) {
             Result result = run(new NsqWire(), peer.endpoint(), load(shape, 5, 100, 0, 1_000));
 
@@ -183,7 +183,7 @@ class GeneratorTest {
     @Test
     void shouldHaveThePublishersOfAGroupSendAtTheSameInstants() throws IOException {
         Load.Batch batch = new Load.Batch(2, Load.Batch.As.mpub);
-        Load.Shape shape = new Load.Shape.OpenLoop(2_600, 13, 3, batch, Schedule.Distribution.poisson, 5);
+        Load.Shape shape = new Load.Shape.OpenLoop(2_600, 13, 3, batch, SendSchedule.Distribution.poisson, 5);
         try (NsqPeer peer = new NsqPeer()) {
             Result result = run(new NsqWire(), peer.endpoint(), load(shape, 4, 100, 0, 1_000));
 
@@ -201,7 +201,7 @@ class GeneratorTest {
     /** A buffer holds two of these messages, and a group has three: the third waits, and nothing is sent twice or left out. */
     @Test
     void shouldGoOnWithinAGroupWhenABufferWasFull() throws IOException {
-        Load.Shape shape = new Load.Shape.OpenLoop(30, 3, 1, Load.Batch.NONE, Schedule.Distribution.periodic, 5);
+        Load.Shape shape = new Load.Shape.OpenLoop(30, 3, 1, Load.Batch.NONE, SendSchedule.Distribution.periodic, 5);
         try (NsqPeer peer = new NsqPeer()) {
             Result result = run(new NsqWire(), peer.endpoint(), load(shape, 1, 300_000, 0, 1_000));
 

@@ -26,14 +26,14 @@ import io.weir.config.SettingsLoader;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.actor.Adaptor;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.actor.Sweeper;
-import io.weir.limiter.supply.actor.Treasury;
 import io.weir.topics.api.ApiSettings;
 import io.weir.topics.api.BrokerApi;
 import io.weir.topics.definition.ShardEntity;
 import io.weir.topics.definition.Topic;
-import io.weir.topics.definition.TopicDesk;
+import io.weir.topics.definition.TopicFollower;
 import io.weir.topics.definition.TopicRows;
 import java.time.Duration;
 import java.util.HashMap;
@@ -50,9 +50,9 @@ import java.util.stream.StreamSupport;
  */
 final class BrokerNode {
     private final ActorSystem<Void> system;
-    private final ActorRef<Treasury.Command> supply;
+    private final ActorRef<SupplyCoordinator.Command> supply;
 
-    private BrokerNode(ActorSystem<Void> system, ActorRef<Treasury.Command> supply) {
+    private BrokerNode(ActorSystem<Void> system, ActorRef<SupplyCoordinator.Command> supply) {
         this.system = system;
         this.supply = supply;
     }
@@ -61,13 +61,13 @@ final class BrokerNode {
             SettingsLoader loaded,
             long incarnation,
             Founding founding,
-            Treasury.Equipment supply,
+            SupplyCoordinator.Dependencies supply,
             BrokerTopics topics,
             Consumer<NodeView> views) {
         String id = loaded.settings().broker().id().value();
         Config config = loaded.akka()
                 .withValue("akka.cluster.roles", ConfigValueFactory.fromIterable(Membership.rolesOf(id, incarnation)));
-        CompletableFuture<ActorRef<Treasury.Command>> spawned = new CompletableFuture<>();
+        CompletableFuture<ActorRef<SupplyCoordinator.Command>> spawned = new CompletableFuture<>();
         ActorSystem<Void> system = ActorSystem.create(
                 guardian(incarnation, supply, topics, views, spawned),
                 loaded.settings().cluster().name(),
@@ -86,25 +86,26 @@ final class BrokerNode {
     /** Only wires. */
     private static Behavior<Void> guardian(
             long incarnation,
-            Treasury.Equipment with,
+            SupplyCoordinator.Dependencies with,
             BrokerTopics topics,
             Consumer<NodeView> views,
-            CompletableFuture<ActorRef<Treasury.Command>> spawned) {
+            CompletableFuture<ActorRef<SupplyCoordinator.Command>> spawned) {
         return Behaviors.<ClusterDomainEvent>setup(context -> {
-                    ActorRef<Treasury.Command> supply = context.spawn(Treasury.create(with), Treasury.NAME);
+                    ActorRef<SupplyCoordinator.Command> supply =
+                            context.spawn(SupplyCoordinator.create(with), SupplyCoordinator.NAME);
                     spawned.complete(supply);
                     ClusterSingleton singletons = ClusterSingleton.get(context.getSystem());
                     singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
                     singletons.init(SingletonActor.of(Sweeper.create(supply, with), "sweeper"));
                     ClusterSharding sharding = ClusterSharding.get(context.getSystem());
-                    ActorRef<TopicDesk.Command> desk = startDesk(context, with, topics);
+                    ActorRef<TopicFollower.Command> desk = startDesk(context, with, topics);
                     topics.desk(desk);
                     RowNews news = new RowNews(
                             context.getSystem(), supply, desk, with.me().broker());
                     startTopics(context, sharding, with, topics, news);
                     context.spawn(
                             Membership.create(incarnation, views.andThen(view -> {
-                                supply.tell(new Treasury.Members(addresses(view)));
+                                supply.tell(new SupplyCoordinator.Members(addresses(view)));
                                 news.members(addresses(view));
                             })),
                             "membership");
@@ -121,7 +122,7 @@ final class BrokerNode {
     private static void startTopics(
             ActorContext<?> context,
             ClusterSharding sharding,
-            Treasury.Equipment with,
+            SupplyCoordinator.Dependencies with,
             BrokerTopics topics,
             RowNews news) {
         BrokerId here = with.me().broker();
@@ -148,10 +149,10 @@ final class BrokerNode {
                         Topic.PATIENCE)));
     }
 
-    private static ActorRef<TopicDesk.Command> startDesk(
-            ActorContext<?> context, Treasury.Equipment with, BrokerTopics topics) {
+    private static ActorRef<TopicFollower.Command> startDesk(
+            ActorContext<?> context, SupplyCoordinator.Dependencies with, BrokerTopics topics) {
         return context.spawn(
-                TopicDesk.create(
+                TopicFollower.create(
                         with.me().broker(),
                         topics.path(),
                         topics.rows(),
@@ -194,8 +195,8 @@ final class BrokerNode {
 
     /** Has the supply actors of all brokers that can be written to look at the store's rows now. */
     void lookEverywhere(Duration timeout) {
-        AskPattern.ask(supply, Treasury.WhoIsThere::new, timeout, system.scheduler())
-                .thenAccept(peers -> peers.refs().values().forEach(peer -> peer.tell(new Treasury.LookNow())));
+        AskPattern.ask(supply, SupplyCoordinator.WhoIsThere::new, timeout, system.scheduler())
+                .thenAccept(peers -> peers.refs().values().forEach(peer -> peer.tell(new SupplyCoordinator.LookNow())));
     }
 
     CompletionStage<Done> terminated() {

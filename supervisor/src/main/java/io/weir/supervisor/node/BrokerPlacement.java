@@ -15,8 +15,8 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decisions;
 import io.weir.supervisor.placement.Placement;
+import io.weir.supervisor.placement.PlacementAgent;
 import io.weir.supervisor.placement.PlacementCounters;
-import io.weir.supervisor.placement.PlacementDesk;
 import io.weir.supervisor.store.DecisionTable;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.federation.PlacementTable;
@@ -110,7 +110,7 @@ public final class BrokerPlacement implements AutoCloseable {
         system = context.getSystem();
         singleton = ClusterSingleton.get(context.getSystem())
                 .init(SingletonActor.of(
-                        Placement.create(new Placement.Equipment(
+                        Placement.create(new Placement.Dependencies(
                                 settings,
                                 here + "#" + incarnation + "." + Long.toString(random.nextLong() >>> 40, 36),
                                 topic -> limit(topics, topic),
@@ -121,7 +121,7 @@ public final class BrokerPlacement implements AutoCloseable {
                                 System::nanoTime)),
                         Placement.NAME));
         context.spawn(
-                PlacementDesk.create(
+                PlacementAgent.create(
                         here,
                         topics.path(),
                         table,
@@ -131,7 +131,7 @@ public final class BrokerPlacement implements AutoCloseable {
                         settings.report(),
                         random.nextLong(),
                         System::nanoTime),
-                PlacementDesk.NAME);
+                PlacementAgent.NAME);
     }
 
     private static Optional<Limit> limit(BrokerTopics topics, TopicName topic) {

@@ -6,7 +6,7 @@ import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.limiter.supply.actor.Failpoints;
-import io.weir.limiter.supply.actor.Treasury;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.node.http.HttpServer;
 import io.weir.supervisor.store.BrokerRegistry;
@@ -149,9 +149,9 @@ public final class BrokerProcess implements AutoCloseable {
             return;
         }
         refuseAStoreThatForgot(incarnation);
-        Treasury.Equipment equipment;
+        SupplyCoordinator.Dependencies dependencies;
         try {
-            equipment = supply.begin(incarnation);
+            dependencies = supply.begin(incarnation);
         } catch (StoreException e) {
             if (first) {
                 throw e;
@@ -171,7 +171,7 @@ public final class BrokerProcess implements AutoCloseable {
                     incarnation,
                     ProcessHandle.current().pid());
         }
-        BrokerNode life = startNode(incarnation, equipment, first);
+        BrokerNode life = startNode(incarnation, dependencies, first);
         if (life == null) {
             return;
         }
@@ -201,13 +201,13 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    private BrokerNode startNode(long incarnation, Treasury.Equipment equipment, boolean first) {
+    private BrokerNode startNode(long incarnation, SupplyCoordinator.Dependencies dependencies, boolean first) {
         try {
             return BrokerNode.start(
                     loaded,
                     incarnation,
                     new Founding(registry, settings, incarnation),
-                    equipment,
+                    dependencies,
                     topics,
                     seen -> view = seen);
         } catch (RuntimeException e) {

@@ -6,9 +6,9 @@ import akka.actor.typed.Props;
 import io.weir.config.WeirSettings;
 import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.actor.LeaseKeeper;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.actor.SupplyCounters;
 import io.weir.limiter.supply.actor.SupplyStore;
-import io.weir.limiter.supply.actor.Treasury;
 import io.weir.limiter.supply.gate.AdmissionHistory;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.gate.algorithm.Lease;
@@ -135,7 +135,7 @@ public final class BrokerSupply implements AutoCloseable {
     }
 
     /** What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}. */
-    Treasury.Equipment begin(long incarnation) {
+    SupplyCoordinator.Dependencies begin(long incarnation) {
         if (lease.closed()) {
             confirmFormerStopped();
             beginTenure(incarnation);
@@ -143,7 +143,7 @@ public final class BrokerSupply implements AutoCloseable {
             LOG.info("{} goes on with what {} holds", settings.broker().id(), holder);
         }
         Holder me = holder;
-        return new Treasury.Equipment(
+        return new SupplyCoordinator.Dependencies(
                 settings.supply(),
                 me,
                 gates,

@@ -2,19 +2,19 @@ package io.weir.supervisor.node;
 
 import akka.actor.typed.ActorRef;
 import com.sun.management.HotSpotDiagnosticMXBean;
-import io.weir.config.ClientSettings;
 import io.weir.config.SettingsException;
+import io.weir.config.TcpSettings;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.TopicTable;
-import io.weir.topics.api.Intake;
+import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.TopicDefaults;
 import io.weir.topics.definition.TopicDefinition;
-import io.weir.topics.definition.TopicDesk;
 import io.weir.topics.definition.TopicDirectory;
+import io.weir.topics.definition.TopicFollower;
 import io.weir.topics.definition.TopicRows;
 import io.weir.topics.federation.Federation;
 import io.weir.topics.federation.FederationStats;
@@ -87,13 +87,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final ClientTerms terms;
     private final Neighbours neighbours;
     private final PathSettings bounds;
-    private final Intake.Bounds intakeBounds;
+    private final InProcessPublisher.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
     private final Optional<BrokerPlacement> placement;
     private volatile MessagePath path;
-    private volatile Intake intake;
+    private volatile InProcessPublisher intake;
     private volatile Federation federation;
-    private volatile ActorRef<TopicDesk.Command> desk;
+    private volatile ActorRef<TopicFollower.Command> desk;
     /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
@@ -135,7 +135,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
                 settings.topics().storeBytes(),
                 path.definitionWaitNs(),
                 path.maxMessageTimeoutNs());
-        intakeBounds = new Intake.Bounds(
+        intakeBounds = new InProcessPublisher.Bounds(
                 gateway.maxMessageBytes(),
                 gateway.maxBodyBytes(),
                 TimeUnit.NANOSECONDS.toMillis(gateway.maxDelayNs()),
@@ -174,7 +174,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     private static ClientTerms terms(WeirSettings settings) {
-        ClientSettings clients = settings.clients();
+        TcpSettings clients = settings.clients();
         if (clients.auth().tokens().isEmpty()
                 && !clients.auth().chosen()
                 && !settings.tcp().loopback()) {
@@ -223,11 +223,11 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
         }
-        intake = new Intake(path, intakeBounds, clock);
+        intake = new InProcessPublisher(path, intakeBounds, clock);
     }
 
     /** Where HTTP publishes; empty until the message path has started. */
-    public Optional<Intake> intake() {
+    public Optional<InProcessPublisher> intake() {
         return Optional.ofNullable(intake);
     }
 
@@ -260,7 +260,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return path;
     }
 
-    public Intake.Bounds intakeBounds() {
+    public InProcessPublisher.Bounds intakeBounds() {
         return intakeBounds;
     }
 
@@ -281,7 +281,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     /** The desk of this life of the actor system. */
-    void desk(ActorRef<TopicDesk.Command> ofThisLife) {
+    void desk(ActorRef<TopicFollower.Command> ofThisLife) {
         desk = ofThisLife;
     }
 
@@ -302,25 +302,25 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** While no desk is there, the message path asks again. */
     @Override
     public void wanted(TopicName topic) {
-        ActorRef<TopicDesk.Command> there = desk;
+        ActorRef<TopicFollower.Command> there = desk;
         if (there != null) {
-            there.tell(new TopicDesk.Wanted(topic));
+            there.tell(new TopicFollower.Wanted(topic));
         }
     }
 
     @Override
     public void channelWanted(TopicName topic, String channel) {
-        ActorRef<TopicDesk.Command> there = desk;
+        ActorRef<TopicFollower.Command> there = desk;
         if (there != null) {
-            there.tell(new TopicDesk.ChannelWanted(topic, channel));
+            there.tell(new TopicFollower.ChannelWanted(topic, channel));
         }
     }
 
     @Override
     public void ended(TopicName topic) {
-        ActorRef<TopicDesk.Command> there = desk;
+        ActorRef<TopicFollower.Command> there = desk;
         if (there != null) {
-            there.tell(new TopicDesk.Ended(topic));
+            there.tell(new TopicFollower.Ended(topic));
         }
     }
 

@@ -2,7 +2,7 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.actor.Treasury;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -15,7 +15,7 @@ final class LastParts {
     static final int MOST_TOPICS = 1_000;
 
     /** What a broker said, and when. */
-    record Heard(Treasury.Part part, long atNs) {}
+    record Heard(SupplyCoordinator.Part part, long atNs) {}
 
     private final LongSupplier clock;
     private final Map<TopicName, Map<BrokerId, Heard>> topics = new LinkedHashMap<>(16, 0.75f, true) {
@@ -29,7 +29,7 @@ final class LastParts {
         this.clock = clock;
     }
 
-    synchronized void heard(TopicName topic, Treasury.Part part) {
+    synchronized void heard(TopicName topic, SupplyCoordinator.Part part) {
         topics.computeIfAbsent(topic, any -> new HashMap<>())
                 .put(new BrokerId(part.broker()), new Heard(part, clock.getAsLong()));
     }

@@ -4,8 +4,8 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorRefResolver;
 import akka.actor.typed.ActorSystem;
 import io.weir.config.value.BrokerId;
-import io.weir.limiter.supply.actor.Treasury;
-import io.weir.topics.definition.TopicDesk;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
+import io.weir.topics.definition.TopicFollower;
 import java.util.Map;
 
 /**
@@ -14,13 +14,17 @@ import java.util.Map;
  */
 final class RowNews implements Runnable {
     private final ActorSystem<?> system;
-    private final ActorRef<Treasury.Command> supply;
-    private final ActorRef<TopicDesk.Command> desk;
+    private final ActorRef<SupplyCoordinator.Command> supply;
+    private final ActorRef<TopicFollower.Command> desk;
     private final BrokerId here;
     /** From the actor of the members; read by topics' entities. */
     private volatile Map<BrokerId, String> addresses = Map.of();
 
-    RowNews(ActorSystem<?> system, ActorRef<Treasury.Command> supply, ActorRef<TopicDesk.Command> desk, BrokerId here) {
+    RowNews(
+            ActorSystem<?> system,
+            ActorRef<SupplyCoordinator.Command> supply,
+            ActorRef<TopicFollower.Command> desk,
+            BrokerId here) {
         this.system = system;
         this.supply = supply;
         this.desk = desk;
@@ -34,12 +38,12 @@ final class RowNews implements Runnable {
 
     @Override
     public void run() {
-        supply.tell(new Treasury.LookNow());
-        desk.tell(new TopicDesk.LookNow());
+        supply.tell(new SupplyCoordinator.LookNow());
+        desk.tell(new TopicFollower.LookNow());
         addresses.forEach((broker, address) -> {
             if (!broker.equals(here)) {
-                this.<Treasury.Command>there(address, supply).tell(new Treasury.LookNow());
-                this.<TopicDesk.Command>there(address, desk).tell(new TopicDesk.LookNow());
+                this.<SupplyCoordinator.Command>there(address, supply).tell(new SupplyCoordinator.LookNow());
+                this.<TopicFollower.Command>there(address, desk).tell(new TopicFollower.LookNow());
             }
         });
     }

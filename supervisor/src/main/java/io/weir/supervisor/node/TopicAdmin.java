@@ -9,8 +9,8 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.actor.SupplyStore;
-import io.weir.limiter.supply.actor.Treasury;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -47,7 +47,7 @@ public final class TopicAdmin {
     private static final Duration ANSWER_WITHIN = Duration.ofMillis(80);
 
     private final ActorSystem<?> system;
-    private final ActorRef<Treasury.Command> supply;
+    private final ActorRef<SupplyCoordinator.Command> supply;
     private final SupplyStore store;
     private final TopicRows rows;
     private final LastParts lastParts;
@@ -56,7 +56,7 @@ public final class TopicAdmin {
 
     public TopicAdmin(
             ActorSystem<?> system,
-            ActorRef<Treasury.Command> supply,
+            ActorRef<SupplyCoordinator.Command> supply,
             SupplyStore store,
             TopicRows rows,
             LastParts lastParts,
@@ -237,19 +237,20 @@ public final class TopicAdmin {
     }
 
     /** Who answered, and what is known of those who did not. */
-    private record Parts(List<Treasury.Part> answered, List<TopicDescription.BrokerShare> silent) {}
+    private record Parts(List<SupplyCoordinator.Part> answered, List<TopicDescription.BrokerShare> silent) {}
 
     private CompletionStage<Parts> parts(TopicName name) {
         CompletionStage<List<LeaseRow>> leases = CompletableFuture.supplyAsync(store::rows, storeThreads);
-        CompletionStage<Treasury.Peers> peers =
-                AskPattern.ask(supply, Treasury.WhoIsThere::new, timeout, system.scheduler());
+        CompletionStage<SupplyCoordinator.Peers> peers =
+                AskPattern.ask(supply, SupplyCoordinator.WhoIsThere::new, timeout, system.scheduler());
         return peers.thenCompose(found -> {
-            List<CompletableFuture<Treasury.Part>> asked = new ArrayList<>();
+            List<CompletableFuture<SupplyCoordinator.Part>> asked = new ArrayList<>();
             found.refs()
                     .values()
                     .forEach(peer -> asked.add(AskPattern.ask(
                                     peer,
-                                    (ActorRef<Treasury.Part> replyTo) -> new Treasury.Describe(name, replyTo),
+                                    (ActorRef<SupplyCoordinator.Part> replyTo) ->
+                                            new SupplyCoordinator.Describe(name, replyTo),
                                     ANSWER_WITHIN,
                                     system.scheduler())
                             .exceptionally(silent -> null)
@@ -258,15 +259,15 @@ public final class TopicAdmin {
                     .thenApply(all -> asked.stream()
                             .map(CompletableFuture::join)
                             .filter(part -> part != null)
-                            .sorted(Comparator.comparing(Treasury.Part::broker))
+                            .sorted(Comparator.comparing(SupplyCoordinator.Part::broker))
                             .toList())
                     .thenCombine(leases, (answered, rows) -> withSilent(name, answered, rows));
         });
     }
 
-    private Parts withSilent(TopicName name, List<Treasury.Part> answered, List<LeaseRow> leases) {
+    private Parts withSilent(TopicName name, List<SupplyCoordinator.Part> answered, List<LeaseRow> leases) {
         Set<String> heard = new HashSet<>();
-        for (Treasury.Part part : answered) {
+        for (SupplyCoordinator.Part part : answered) {
             heard.add(part.broker());
             lastParts.heard(name, part);
         }
@@ -293,14 +294,14 @@ public final class TopicAdmin {
     }
 
     private static TopicDescription describe(TopicDefinition definition, Set<TopicName> done, Parts known) {
-        List<Treasury.Part> parts = known.answered;
+        List<SupplyCoordinator.Part> parts = known.answered;
         double micros = Limit.MICROS;
         long strandedRate = parts.stream()
-                .mapToLong(Treasury.Part::strandedRateMicros)
+                .mapToLong(SupplyCoordinator.Part::strandedRateMicros)
                 .max()
                 .orElse(0);
         long strandedBurst = parts.stream()
-                .mapToLong(Treasury.Part::strandedBurstMicros)
+                .mapToLong(SupplyCoordinator.Part::strandedBurstMicros)
                 .max()
                 .orElse(0);
         LimitSettings limit = definition.limit();
@@ -323,14 +324,14 @@ public final class TopicAdmin {
                 definition.channels().keySet().stream()
                         .map(channel -> channel(definition, channel, done))
                         .toList(),
-                sum(parts.stream().map(Treasury.Part::rate)),
-                sum(parts.stream().map(Treasury.Part::burst)),
+                sum(parts.stream().map(SupplyCoordinator.Part::rate)),
+                sum(parts.stream().map(SupplyCoordinator.Part::burst)),
                 Stream.concat(parts.stream().map(TopicDescription.BrokerShare::of), known.silent.stream())
                         .sorted(Comparator.comparing(TopicDescription.BrokerShare::broker))
                         .toList(),
                 new TopicDescription.Amount(
-                        sum(parts.stream().map(Treasury.Part::inFlightRate)),
-                        sum(parts.stream().map(Treasury.Part::inFlightBurst))),
+                        sum(parts.stream().map(SupplyCoordinator.Part::inFlightRate)),
+                        sum(parts.stream().map(SupplyCoordinator.Part::inFlightBurst))),
                 new TopicDescription.Amount(strandedRate / micros, strandedBurst / micros));
     }
 

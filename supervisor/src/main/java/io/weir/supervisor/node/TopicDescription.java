@@ -3,7 +3,7 @@ package io.weir.supervisor.node;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.weir.config.value.Limit;
-import io.weir.limiter.supply.actor.Treasury;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.value.LimitRow;
 import java.util.List;
 
@@ -69,7 +69,7 @@ public record TopicDescription(
             String state,
             double keptRate,
             Long ageMs) {
-        static BrokerShare of(Treasury.Part part) {
+        static BrokerShare of(SupplyCoordinator.Part part) {
             return new BrokerShare(
                     part.broker(),
                     part.rate(),
@@ -87,7 +87,7 @@ public record TopicDescription(
          * Of a broker that does not answer: what it had when it did, and no level, demand or lease, which would not be
          * true any more.
          */
-        static BrokerShare silent(Treasury.Part last, String state, long ageMs) {
+        static BrokerShare silent(SupplyCoordinator.Part last, String state, long ageMs) {
             return new BrokerShare(
                     last.broker(), last.rate(), last.burst(), 0, 0, null, 0, state, last.keptRate(), ageMs);
         }

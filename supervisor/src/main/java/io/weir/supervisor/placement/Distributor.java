@@ -7,13 +7,14 @@ import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decision.Part;
 import io.weir.supervisor.placement.Decision.State;
 import io.weir.supervisor.placement.Decisions.Capacity;
-import io.weir.supervisor.placement.Place.Run;
+import io.weir.supervisor.placement.TopicPlacement.Run;
 import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.BrokerCapacities;
 import io.weir.supervisor.placement.algorithm.BucketForecast;
 import io.weir.supervisor.placement.algorithm.Forecast;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.Measurement;
+import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Planner;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.PublisherTable;
@@ -23,7 +24,6 @@ import io.weir.supervisor.placement.algorithm.ReplanRule;
 import io.weir.supervisor.placement.algorithm.ReplanRule.Replan;
 import io.weir.supervisor.placement.algorithm.ServiceModel;
 import io.weir.supervisor.placement.algorithm.Slo;
-import io.weir.supervisor.placement.algorithm.Topic;
 import io.weir.supervisor.placement.algorithm.TopicMembers;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayList;
@@ -132,8 +132,8 @@ final class Distributor {
     private final long startedNs;
     private final PublisherTable table = new PublisherTable();
     private final ReplanRule rule;
-    private final Map<TopicName, Place> places = new LinkedHashMap<>();
-    private final List<Place> byIndex = new ArrayList<>();
+    private final Map<TopicName, TopicPlacement> places = new LinkedHashMap<>();
+    private final List<TopicPlacement> byIndex = new ArrayList<>();
     private final Map<BrokerId, Broker> brokers = new TreeMap<>();
     private final Map<BrokerId, Integer> numbers = new HashMap<>();
     private final Map<TopicName, Set<BrokerId>> unknown = new LinkedHashMap<>();
@@ -167,7 +167,7 @@ final class Distributor {
 
     /** What is in the store: at the start all, later what others wrote. */
     void stored(Decision decision, long nowNs) {
-        Place place = place(decision.topic(), nowNs);
+        TopicPlacement place = place(decision.topic(), nowNs);
         if (place == null) {
             early.merge(decision.topic(), decision, (a, b) -> a.revision() > b.revision() ? a : b);
             return;
@@ -188,7 +188,7 @@ final class Distributor {
 
     /** What is there now that a proposal was made: the proposal, or what somebody else put there before. */
     void settled(TopicName topic, Optional<Decision> there, long nowNs) {
-        Place place = places.get(topic);
+        TopicPlacement place = places.get(topic);
         if (place == null || place.pending == null) {
             return;
         }
@@ -212,7 +212,7 @@ final class Distributor {
     }
 
     /** Another one decides on this topic too: its word stands, and nothing of an own run is worth anything against it. */
-    private void adoptOthers(Place place, Decision decision, long nowNs) {
+    private void adoptOthers(TopicPlacement place, Decision decision, long nowNs) {
         place.adopt(decision, nowNs);
         place.run = null;
         place.runEndedNs = nowNs;
@@ -247,7 +247,7 @@ final class Distributor {
         policies = newPolicies;
     }
 
-    private Policy policy(Place place) {
+    private Policy policy(TopicPlacement place) {
         return policies.getOrDefault(place.name, settings.policy);
     }
 
@@ -283,7 +283,7 @@ final class Distributor {
             // It goes with its last consumer: no sense in measuring for it.
             return;
         }
-        Place place = place(of.topic(), nowNs);
+        TopicPlacement place = place(of.topic(), nowNs);
         if (place == null) {
             if (unknown.size() < MOST_UNKNOWN) {
                 unknown.computeIfAbsent(of.topic(), fresh -> new HashSet<>()).add(id);
@@ -306,7 +306,7 @@ final class Distributor {
         }
     }
 
-    private void register(Place place, long id, String group, long nowNs) {
+    private void register(TopicPlacement place, long id, String group, long nowNs) {
         double rate = rateOf(place.name, id);
         Registration registration = table.register(place.name, id, rate, group.isEmpty() ? null : group);
         if (registration instanceof Registration.Refused refused) {
@@ -333,7 +333,7 @@ final class Distributor {
         if (broker == null) {
             return Optional.empty();
         }
-        Place place = place(topic, nowNs);
+        TopicPlacement place = place(topic, nowNs);
         Registration registration = table.register(topic, id, rate, group.isEmpty() ? null : group);
         if (registration instanceof Registration.Refused refused) {
             if (place != null) {
@@ -368,7 +368,7 @@ final class Distributor {
         return false;
     }
 
-    private void leaveUnlessElsewhere(Place place, long id, long nowNs) {
+    private void leaveUnlessElsewhere(TopicPlacement place, long id, long nowNs) {
         if (publishesAnywhere(place.name, id)) {
             register(place, id, "", nowNs);
         } else if (table.leave(place.name, id)) {
@@ -380,7 +380,7 @@ final class Distributor {
         Map<TopicName, Long2LongHashMap> had = new HashMap<>(broker.rates);
         broker.rates.clear();
         had.forEach((topic, rates) -> {
-            Place place = places.get(topic);
+            TopicPlacement place = places.get(topic);
             if (place != null) {
                 Long2LongHashMap.KeyIterator each = rates.keySet().iterator();
                 while (each.hasNext()) {
@@ -391,7 +391,12 @@ final class Distributor {
     }
 
     private void measure(
-            Place place, BrokerId broker, long revision, DelayCounts.Window window, long windowNs, long nowNs) {
+            TopicPlacement place,
+            BrokerId broker,
+            long revision,
+            DelayCounts.Window window,
+            long windowNs,
+            long nowNs) {
         Slo slo = place.topic.slo();
         long tooSlow = window.longerThan(slo.latencyNs());
         Run run = place.run;
@@ -421,16 +426,16 @@ final class Distributor {
     }
 
     /** The topic, if there is one of that name. */
-    private Place place(TopicName name, long nowNs) {
-        Place known = places.get(name);
+    private TopicPlacement place(TopicName name, long nowNs) {
+        TopicPlacement known = places.get(name);
         if (known != null) {
             return known;
         }
-        Optional<Topic> topic = topic(name);
+        Optional<PlacedTopic> topic = topic(name);
         if (topic.isEmpty()) {
             return null;
         }
-        Place place = new Place(name, byIndex.size(), topic.get());
+        TopicPlacement place = new TopicPlacement(name, byIndex.size(), topic.get());
         table.define(topic.get());
         places.put(name, place);
         byIndex.add(place);
@@ -442,9 +447,10 @@ final class Distributor {
         return place;
     }
 
-    private Optional<Topic> topic(TopicName name) {
+    private Optional<PlacedTopic> topic(TopicName name) {
         return limits.apply(name)
-                .map(limit -> new Topic(name, limit, Slo.p99(objectives.getOrDefault(name, settings.objectiveNs))));
+                .map(limit ->
+                        new PlacedTopic(name, limit, Slo.p99(objectives.getOrDefault(name, settings.objectiveNs))));
     }
 
     /** Brokers that reported topics which were not known and now are: they are to tell everything anew. */
@@ -471,7 +477,7 @@ final class Distributor {
         loseTopics();
         begin(nowNs);
         List<Proposal> proposals = new ArrayList<>();
-        for (Place place : places.values()) {
+        for (TopicPlacement place : places.values()) {
             if (place.run != null) {
                 place.run.distribution.onTime(nowNs);
                 noteContradictions(place.run);
@@ -487,7 +493,7 @@ final class Distributor {
         return proposals;
     }
 
-    private static boolean dissolved(Place place) {
+    private static boolean dissolved(TopicPlacement place) {
         return place.stored == null || place.stored.state() == State.DISSOLVED;
     }
 
@@ -505,7 +511,7 @@ final class Distributor {
         }
         // Also of brokers that an earlier life of this singleton had placed publishers at and that are not there now.
         Map<BrokerId, List<Integer>> affected = new HashMap<>();
-        for (Place place : places.values()) {
+        for (TopicPlacement place : places.values()) {
             for (BrokerId used : place.allocation.keySet()) {
                 if (!brokers.containsKey(used)) {
                     affected.computeIfAbsent(used, fresh -> new ArrayList<>()).add(place.index);
@@ -518,14 +524,14 @@ final class Distributor {
     private void lose(BrokerId id, List<Integer> topics, long nowNs) {
         List<Integer> settled = new ArrayList<>();
         for (int topic : topics) {
-            Place place = byIndex.get(topic);
+            TopicPlacement place = byIndex.get(topic);
             if (place.run == null) {
                 settled.add(topic);
             } else {
                 int index = place.run.brokers.indexOf(id);
                 if (index >= 0) {
                     place.run.distribution.onBrokerGone(index, nowNs);
-                    allocate(place, Place.rates(place.run.distribution.assignment(), place.run.brokers));
+                    allocate(place, TopicPlacement.rates(place.run.distribution.assignment(), place.run.brokers));
                 }
             }
         }
@@ -533,8 +539,8 @@ final class Distributor {
     }
 
     private void loseTopics() {
-        for (Place place : places.values()) {
-            Optional<Topic> topic = topic(place.name);
+        for (TopicPlacement place : places.values()) {
+            Optional<PlacedTopic> topic = topic(place.name);
             if (topic.isEmpty() && !place.gone) {
                 place.gone = true;
                 place.run = null;
@@ -549,7 +555,7 @@ final class Distributor {
     }
 
     /** Should the topic come again, brokers have to tell of those whom they have told of already. */
-    private void forgetPublishers(Place place) {
+    private void forgetPublishers(TopicPlacement place) {
         brokers.forEach((id, broker) -> {
             Long2LongHashMap had = broker.rates.remove(place.name);
             if (had != null) {
@@ -564,25 +570,25 @@ final class Distributor {
     }
 
     private void begin(long nowNs) {
-        Map<Place, String> due = new LinkedHashMap<>();
+        Map<TopicPlacement, String> due = new LinkedHashMap<>();
         for (Replan replan : replans) {
-            Place place = byIndex.get(replan.topic());
+            TopicPlacement place = byIndex.get(replan.topic());
             if (place.run == null && !place.gone) {
                 due.put(place, replan.trigger().name());
             }
         }
         replans.clear();
-        for (Place place : places.values()) {
+        for (TopicPlacement place : places.values()) {
             reasonToPlace(place, nowNs).ifPresent(reason -> due.putIfAbsent(place, reason));
         }
-        List<Place> order = new ArrayList<>(due.keySet());
+        List<TopicPlacement> order = new ArrayList<>(due.keySet());
         // The largest are the hardest to fit.
-        Map<Place, TopicMembers> members = new HashMap<>();
+        Map<TopicPlacement, TopicMembers> members = new HashMap<>();
         order.forEach(place -> members.put(place, table.members(place.name)));
-        order.sort(
-                Comparator.comparingDouble((Place place) -> -members.get(place).rate()));
+        order.sort(Comparator.comparingDouble(
+                (TopicPlacement place) -> -members.get(place).rate()));
         int begun = 0;
-        for (Place place : order) {
+        for (TopicPlacement place : order) {
             String why = due.get(place);
             if (begun < MOST_BEGUN) {
                 begin(place, members.get(place), why, nowNs);
@@ -594,7 +600,7 @@ final class Distributor {
         }
     }
 
-    private Optional<String> reasonToPlace(Place place, long nowNs) {
+    private Optional<String> reasonToPlace(TopicPlacement place, long nowNs) {
         if (place.run != null || place.pending != null || place.gone || brokers.isEmpty()) {
             return Optional.empty();
         }
@@ -621,17 +627,17 @@ final class Distributor {
     }
 
     /** Whoever measured it has not been heard of for as long as a round can take. */
-    private boolean orphaned(Place place, long nowNs) {
+    private boolean orphaned(TopicPlacement place, long nowNs) {
         LoadDistribution.Settings fitting = settings.fitting;
         boolean foundAtTheStart = place.storedNs - startedNs < LEARN_NS;
         return foundAtTheStart || nowNs - place.storedNs > 2 * (fitting.settleNs() + fitting.mostNs());
     }
 
-    private static boolean arrived(Place place, long nowNs) {
+    private static boolean arrived(TopicPlacement place, long nowNs) {
         return nowNs - place.lastCameNs >= QUIET_NS || nowNs - place.firstCameNs >= ARRIVAL_NS;
     }
 
-    private double newcomersRate(Place place) {
+    private double newcomersRate(TopicPlacement place) {
         double rate = 0;
         LongHashSet.LongIterator each = place.newcomers.iterator();
         while (each.hasNext()) {
@@ -644,7 +650,7 @@ final class Distributor {
         return decision.parts().stream().mapToDouble(Part::rate).sum();
     }
 
-    private void begin(Place place, TopicMembers members, String why, long nowNs) {
+    private void begin(TopicPlacement place, TopicMembers members, String why, long nowNs) {
         if (members.size() == 0) {
             rule.onRunEnded(place.index, true, nowNs);
             allocate(place, Map.of());
@@ -668,7 +674,7 @@ final class Distributor {
                 ids,
                 policy(place),
                 why);
-        allocate(place, Place.rates(place.run.distribution.assignment(), candidates));
+        allocate(place, TopicPlacement.rates(place.run.distribution.assignment(), candidates));
     }
 
     private LoadDistribution.Settings fitting(TopicMembers members) {
@@ -679,7 +685,7 @@ final class Distributor {
     }
 
     /** With what the other topics take. */
-    private BrokerCapacities capacities(List<BrokerId> candidates, Place without) {
+    private BrokerCapacities capacities(List<BrokerId> candidates, TopicPlacement without) {
         double[] mcap = new double[candidates.size()];
         double[] taken = new double[candidates.size()];
         for (int i = 0; i < mcap.length; i++) {
@@ -699,7 +705,7 @@ final class Distributor {
     }
 
     /** By the slowest of the brokers; empty unless all are calibrated. */
-    private Optional<Forecast> forecast(Topic topic, List<BrokerId> candidates) {
+    private Optional<Forecast> forecast(PlacedTopic topic, List<BrokerId> candidates) {
         return model(candidates).map(model -> new BucketForecast(topic, model, 1));
     }
 
@@ -730,7 +736,7 @@ final class Distributor {
         }
     }
 
-    private void allocate(Place place, Map<BrokerId, Double> next) {
+    private void allocate(TopicPlacement place, Map<BrokerId, Double> next) {
         place.allocation.forEach((broker, rate) -> allocated.merge(broker, -rate, Double::sum));
         next.forEach((broker, rate) -> allocated.merge(broker, rate, Double::sum));
         place.allocation = next;
@@ -742,7 +748,7 @@ final class Distributor {
         return rates;
     }
 
-    private Optional<Decision> propose(Place place, long nowNs) {
+    private Optional<Decision> propose(TopicPlacement place, long nowNs) {
         if (place.gone) {
             return dissolved(place) ? Optional.empty() : Optional.of(dissolve(place));
         }
@@ -758,14 +764,14 @@ final class Distributor {
                 : Optional.empty();
     }
 
-    private Decision decision(Place place, Run run, boolean news) {
+    private Decision decision(TopicPlacement place, Run run, boolean news) {
         Assignment assignment = run.distribution.assignment();
         long revision = place.revision() + 1;
         run.proposed = assignment.revision();
         if (news) {
             run.sinceRevision = revision;
         }
-        allocate(place, Place.rates(assignment, run.brokers));
+        allocate(place, TopicPlacement.rates(assignment, run.brokers));
         BrokerCapacities room = capacities(run.brokers, place);
         Planner planner = new Planner(run.policy, random);
         double[] quotas = planner.plan(assignment.members(), room).quotas().perBroker();
@@ -831,7 +837,7 @@ final class Distributor {
 
     /** The smallest objective that the forecast lets hold, to a percent; 0 if there is no forecast. */
     private long predictedP99Ns(
-            Topic topic, List<BrokerId> candidates, Assignment assignment, int broker, double otherRate) {
+            PlacedTopic topic, List<BrokerId> candidates, Assignment assignment, int broker, double otherRate) {
         Optional<ServiceModel> model = model(candidates);
         if (model.isEmpty()) {
             return 0;
@@ -840,7 +846,7 @@ final class Distributor {
         double high = 1e11;
         while (high / low > 1.01) {
             double middle = Math.sqrt(low * high);
-            Topic with = new Topic(topic.name(), topic.limit(), Slo.p99((long) middle), topic.batch());
+            PlacedTopic with = new PlacedTopic(topic.name(), topic.limit(), Slo.p99((long) middle), topic.batch());
             boolean fits = new BucketForecast(with, model.get(), 1)
                     .predict(assignment, broker, otherRate)
                     .fits(with.slo());
@@ -853,7 +859,7 @@ final class Distributor {
         return (long) high;
     }
 
-    private Decision dissolve(Place place) {
+    private Decision dissolve(TopicPlacement place) {
         Decision last = place.stored;
         return new Decision(
                 place.name,
@@ -871,7 +877,7 @@ final class Distributor {
     }
 
     /** At the topic's brokers, whoever of them has most room; those that nobody has room for are said to be unplaced. */
-    private Optional<Decision> seatNewcomers(Place place, long nowNs) {
+    private Optional<Decision> seatNewcomers(TopicPlacement place, long nowNs) {
         Decision last = place.stored;
         Map<BrokerId, Double> added = new LinkedHashMap<>();
         Map<BrokerId, List<Long>> seats = new HashMap<>();
@@ -940,7 +946,7 @@ final class Distributor {
     }
 
     /** When most of those that have seats are gone, the seats of the absent are given up: rows must not grow for ever. */
-    private byte[] append(Place place, byte[] packed, List<Long> come) {
+    private byte[] append(TopicPlacement place, byte[] packed, List<Long> come) {
         long[] before = Decision.unpack(packed);
         if (place.seatedCount() > 2 * place.newcomers.size() + 64
                 && place.seatedCount() > 4 * table.members(place.name).size()) {
@@ -955,7 +961,7 @@ final class Distributor {
         return Decision.pack(after);
     }
 
-    private void endRun(Place place, long nowNs) {
+    private void endRun(TopicPlacement place, long nowNs) {
         boolean fitted = place.run.distribution.state() == LoadDistribution.State.FITTED;
         place.run = null;
         place.hadRun = true;
@@ -966,7 +972,7 @@ final class Distributor {
     // What it can be asked
 
     PlacementView view(String after, int most, long nowNs) {
-        List<Place> later = places().stream()
+        List<TopicPlacement> later = places().stream()
                 .filter(place -> place.name.value().compareTo(after) > 0)
                 .toList();
         List<PlacementView.OfTopic> topics = later.stream()
@@ -998,12 +1004,12 @@ final class Distributor {
         return find(topic).map(place -> view(place, true, nowNs));
     }
 
-    private PlacementView.OfTopic view(Place place, boolean why, long nowNs) {
+    private PlacementView.OfTopic view(TopicPlacement place, boolean why, long nowNs) {
         Decision stored = place.stored;
         List<PlacementView.OfPart> parts = new ArrayList<>();
         if (stored != null) {
             for (Part part : stored.parts()) {
-                Place.Seen seen = place.seen.get(part.broker());
+                TopicPlacement.Seen seen = place.seen.get(part.broker());
                 boolean measured = seen != null && seen.recent(nowNs);
                 parts.add(new PlacementView.OfPart(
                         part.broker().value(),
@@ -1069,25 +1075,26 @@ final class Distributor {
     /** @param forced by this policy instead of each topic's */
     private WhatIf.Plan plan(
             Optional<TopicName> only, Optional<Policy> forced, BrokerCapacities capacities, double load) {
-        List<Place> order = only.map(topic -> List.of(places.get(topic))).orElseGet(this::places);
-        Map<Place, TopicMembers> members = new HashMap<>();
+        List<TopicPlacement> order =
+                only.map(topic -> List.of(places.get(topic))).orElseGet(this::places);
+        Map<TopicPlacement, TopicMembers> members = new HashMap<>();
         PublisherTable.ByTopic byTopic = table.byTopic();
         for (int i = 0; i < byTopic.topics(); i++) {
-            Place place = places.get(byTopic.topic(i).name());
+            TopicPlacement place = places.get(byTopic.topic(i).name());
             if (place != null) {
                 members.put(place, byTopic.members(i));
             }
         }
-        List<Place> largestFirst = order.stream()
+        List<TopicPlacement> largestFirst = order.stream()
                 .filter(place ->
                         members.containsKey(place) && members.get(place).size() > 0)
                 .sorted(Comparator.comparingDouble(
-                        (Place place) -> -members.get(place).rate()))
+                        (TopicPlacement place) -> -members.get(place).rate()))
                 .toList();
         List<WhatIf.OfTopic> topics = new ArrayList<>();
         int unplaced = 0;
         double unplacedRate = 0;
-        for (Place place : largestFirst) {
+        for (TopicPlacement place : largestFirst) {
             Planner planner = new Planner(forced.orElse(policy(place)), random);
             Planner.Plan plan = planner.plan(members.get(place), capacities);
             Assignment assignment = plan.assignment();
@@ -1145,16 +1152,16 @@ final class Distributor {
         return List.copyOf(brokers.keySet());
     }
 
-    Optional<Place> find(TopicName topic) {
+    Optional<TopicPlacement> find(TopicName topic) {
         return Optional.ofNullable(places.get(topic)).filter(place -> !place.gone);
     }
 
     /** In no order. */
-    Iterable<Place> placed() {
+    Iterable<TopicPlacement> placed() {
         return places.values();
     }
 
-    List<Place> places() {
+    List<TopicPlacement> places() {
         return places.values().stream()
                 .filter(place -> !place.gone)
                 .sorted(Comparator.comparing(place -> place.name.value()))

@@ -50,7 +50,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     public sealed interface Command {}
 
     /** A broker's report. */
-    public record Reported(Report report, ActorRef<PlacementDesk.Command> from) implements Command, CrossesNodes {}
+    public record Reported(Report report, ActorRef<PlacementAgent.Command> from) implements Command, CrossesNodes {}
 
     /** How it all is; topics by name after {@code after}. */
     public record Show(String after, int most, ActorRef<PlacementView> replyTo) implements Command, CrossesNodes {}
@@ -109,7 +109,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
      * @param me one name for every life of it
      * @param limits of the topics that there are; asked by the actor's thread, so it must not wait
      */
-    public record Equipment(
+    public record Dependencies(
             PlacementSettings settings,
             String me,
             Function<TopicName, Optional<Limit>> limits,
@@ -119,10 +119,10 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             RandomGenerator random,
             LongSupplier clock) {}
 
-    private final Equipment with;
+    private final Dependencies with;
     private final Distributor distributor;
     private final TimerScheduler<Command> timers;
-    private final Map<BrokerId, ActorRef<PlacementDesk.Command>> desks = new HashMap<>();
+    private final Map<BrokerId, ActorRef<PlacementAgent.Command>> desks = new HashMap<>();
     /** One a topic at most. */
     private final Deque<Proposal> toStore = new ArrayDeque<>();
     /** Of which nobody knows whether they are in the store. */
@@ -132,14 +132,14 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private boolean read;
     private boolean storing;
 
-    public static Behavior<Command> create(Equipment with) {
+    public static Behavior<Command> create(Dependencies with) {
         Behavior<Command> placement =
                 Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
         // It knows nothing that brokers and the store would not tell it again.
         return Behaviors.supervise(placement).onFailure(RuntimeException.class, SupervisorStrategy.restart());
     }
 
-    private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
+    private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
         context.setLoggerName(Placement.class);
@@ -176,7 +176,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         Report report = reported.report;
         switch (distributor.report(report, with.clock.getAsLong())) {
             case TAKEN -> desks.put(report.broker(), reported.from);
-            case GAP -> reported.from.tell(new PlacementDesk.SendAll());
+            case GAP -> reported.from.tell(new PlacementAgent.SendAll());
             case ABSURD ->
                 getContext().getLog().warn("a report of {} is left aside: {}", report.broker(), report.problem());
         }
@@ -217,7 +217,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private Behavior<Command> onWorkDue() {
         if (read) {
             toStore.addAll(distributor.work(with.clock.getAsLong()));
-            distributor.toBeAsked().forEach(broker -> tellDesk(broker, new PlacementDesk.SendAll()));
+            distributor.toBeAsked().forEach(broker -> tellDesk(broker, new PlacementAgent.SendAll()));
             desks.keySet().retainAll(distributor.brokers());
             with.counters.update(distributor);
             store();
@@ -225,8 +225,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         return this;
     }
 
-    private void tellDesk(BrokerId broker, PlacementDesk.Command command) {
-        ActorRef<PlacementDesk.Command> desk = desks.get(broker);
+    private void tellDesk(BrokerId broker, PlacementAgent.Command command) {
+        ActorRef<PlacementAgent.Command> desk = desks.get(broker);
         if (desk != null) {
             desk.tell(command);
         }
@@ -297,7 +297,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             outcome.there.ifPresent(this::tellOfOutcome);
         }
         if (any) {
-            desks.values().forEach(desk -> desk.tell(new PlacementDesk.LookNow()));
+            desks.values().forEach(desk -> desk.tell(new PlacementAgent.LookNow()));
         }
         if (uncertain.isEmpty()) {
             store();

@@ -30,7 +30,7 @@ public final class PlacementCounters {
         int keptBest = 0;
         double unplacedRate = 0;
         int topics = 0;
-        for (Place place : distributor.placed()) {
+        for (TopicPlacement place : distributor.placed()) {
             topics++;
             running += place.run == null ? 0 : 1;
             if (place.stored != null) {

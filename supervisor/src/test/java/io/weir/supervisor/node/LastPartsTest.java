@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.actor.Treasury.Part;
+import io.weir.limiter.supply.actor.SupplyCoordinator.Part;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 

@@ -293,7 +293,7 @@ class DistributorTest {
         PlacedCluster.Publisher first = cluster.publishers.get(1L);
         cluster.publishers.put(1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
         cluster.tick(distributor);
-        Place place = distributor.find(ORDERS).orElseThrow();
+        TopicPlacement place = distributor.find(ORDERS).orElseThrow();
         assertThat(place.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
         assertThat(distributor.table().members(ORDERS).rate()).isEqualTo(9 * 20 + 30);
         assertThat(distributor.table().members(ORDERS).groups()).isEqualTo(2);

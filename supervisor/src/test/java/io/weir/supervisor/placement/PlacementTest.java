@@ -35,7 +35,7 @@ class PlacementTest {
     private final ManualTime time = ManualTime.get(kit.system());
     private final StoredDecisions store = new StoredDecisions();
     private final AtomicLong clock = new AtomicLong(1_000_000_000L);
-    private final TestProbe<PlacementDesk.Command> desk = kit.createTestProbe();
+    private final TestProbe<PlacementAgent.Command> desk = kit.createTestProbe();
     private int number;
 
     @AfterEach
@@ -49,7 +49,7 @@ class PlacementTest {
         run(placement, 20);
         desk.fishForMessage(
                 Duration.ofSeconds(5),
-                message -> message instanceof PlacementDesk.LookNow
+                message -> message instanceof PlacementAgent.LookNow
                         ? akka.actor.testkit.typed.javadsl.FishingOutcomes.complete()
                         : akka.actor.testkit.typed.javadsl.FishingOutcomes.continueAndIgnore());
         assertThat(store.get(ORDERS).orElseThrow().homes()).hasSize(10);
@@ -131,7 +131,7 @@ class PlacementTest {
 
     private boolean askedForAll() {
         try {
-            desk.expectMessageClass(PlacementDesk.SendAll.class, Duration.ofMillis(50));
+            desk.expectMessageClass(PlacementAgent.SendAll.class, Duration.ofMillis(50));
             return true;
         } catch (AssertionError e) {
             return false;
@@ -197,8 +197,8 @@ class PlacementTest {
                 List.of("r"),
                 List.of("why"));
         for (CrossesNodes message : List.of(
-                new PlacementDesk.LookNow(),
-                new PlacementDesk.SendAll(),
+                new PlacementAgent.LookNow(),
+                new PlacementAgent.SendAll(),
                 new Placement.Show("a", 5, views.getRef()),
                 new Placement.Explain(ORDERS, explained.getRef()),
                 new Placement.Explained(Optional.of(topic)),
@@ -230,7 +230,7 @@ class PlacementTest {
     }
 
     private ActorRef<Placement.Command> placement(String me) {
-        return kit.spawn(Placement.create(new Placement.Equipment(
+        return kit.spawn(Placement.create(new Placement.Dependencies(
                 new PlacementSettings(
                         true,
                         "srtm",

@@ -19,9 +19,9 @@ import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.actor.Failpoints.Step;
 import io.weir.limiter.supply.actor.Journals;
 import io.weir.limiter.supply.actor.LeaseKeeper;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.actor.SupplyCounters;
 import io.weir.limiter.supply.actor.SupplyLedger;
-import io.weir.limiter.supply.actor.Treasury;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.protocol.Ledger;
@@ -81,7 +81,7 @@ class SupplyActorTest {
         final SupplyCounters counters = new SupplyCounters();
         final AtomicBoolean fenced = new AtomicBoolean();
         final AtomicBoolean gatesStand = new AtomicBoolean();
-        final ActorSystem<Treasury.Command> system;
+        final ActorSystem<SupplyCoordinator.Command> system;
         final Gates gates;
         private final AtomicBoolean ended = new AtomicBoolean();
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
@@ -112,7 +112,7 @@ class SupplyActorTest {
             });
             writer.start();
             system = ActorSystem.create(
-                    Treasury.create(new Treasury.Equipment(
+                    SupplyCoordinator.create(new SupplyCoordinator.Dependencies(
                             loaded.settings().supply(),
                             ME,
                             gates,
@@ -128,10 +128,10 @@ class SupplyActorTest {
                     loaded.akka());
         }
 
-        Treasury.Part part() {
-            CompletionStage<Treasury.Part> asked = AskPattern.ask(
+        SupplyCoordinator.Part part() {
+            CompletionStage<SupplyCoordinator.Part> asked = AskPattern.ask(
                     system,
-                    (ActorRef<Treasury.Part> replyTo) -> new Treasury.Describe(TOPIC, replyTo),
+                    (ActorRef<SupplyCoordinator.Part> replyTo) -> new SupplyCoordinator.Describe(TOPIC, replyTo),
                     Duration.ofSeconds(20),
                     system.scheduler());
             return asked.toCompletableFuture().join();
@@ -148,7 +148,7 @@ class SupplyActorTest {
         /** From the peer, one message a second and a burst of one each. */
         void receive(Holder from, long sequence) {
             Holding one = Holding.of(new Share(Limit.MICROS, Limit.MICROS), 0);
-            system.tell(new Treasury.Mail(new PeerMessage.Sent(
+            system.tell(new SupplyCoordinator.Mail(new PeerMessage.Sent(
                     new Transfer(new Transfer.Id(from, ME, sequence), Map.of(TOPIC, one.full())), from)));
         }
 
@@ -187,7 +187,7 @@ class SupplyActorTest {
             Await.until(
                     "it is minted and marked done",
                     () -> stage.tables.limits(TOPIC).get(0).done());
-            Treasury.Part part = stage.part();
+            SupplyCoordinator.Part part = stage.part();
             assertThat(part.rate()).isEqualTo(1_000);
             assertThat(part.level()).as("a name's first version starts full").isEqualTo(100);
             assertThat(stage.gates
@@ -434,13 +434,13 @@ class SupplyActorTest {
                             new SupplyEvent.Debited(new Transfer(
                                     onItsWay, Map.of(TOPIC, Holding.of(new Share(Limit.MICROS, Limit.MICROS), 0))))));
             Await.until("the peer's journal is written", written::get);
-            stage.system.tell(new Treasury.Mail(
+            stage.system.tell(new SupplyCoordinator.Mail(
                     new PeerMessage.Collect(TOPIC, new Debt(3, new Share(Limit.MICROS, Limit.MICROS)), 0, PEER)));
             Await.until("it is debited", () -> steps.were(Step.AFTER_DEBIT));
             stage.tables.stop(PEER);
             Await.until("the transfer is refunded", () -> steps.were(Step.AFTER_REFUND));
             Await.until("the peer is inherited from", () -> steps.were(Step.AFTER_DONE));
-            stage.system.tell(new Treasury.Mail(new PeerMessage.Acknowledged(onItsWay, ME)));
+            stage.system.tell(new SupplyCoordinator.Mail(new PeerMessage.Acknowledged(onItsWay, ME)));
             Await.until("what was adopted is delivered", () -> steps.were(Step.AFTER_DELIVERY));
 
             // Somebody is silent, a version has no minter, and the own lease is renewed.
@@ -461,7 +461,7 @@ class SupplyActorTest {
                     "lease-keeper",
                     Props.empty());
             Await.until("all else was done", () -> {
-                stage.system.tell(new Treasury.Sweep());
+                stage.system.tell(new SupplyCoordinator.Sweep());
                 return steps.were(Step.AFTER_FENCE, Step.AFTER_MINT_CLAIM, Step.AFTER_RENEWAL);
             });
             // The process's own steps, at its begin and end, are seen in processes.

@@ -47,7 +47,8 @@ public record ApiSettings(
                 (int) Math.min(Integer.MAX_VALUE, maxFrameBytes - ENVELOPE_BYTES));
     }
 
-    Intake.Bounds intake() {
-        return new Intake.Bounds(maxMessageBytes, maxBatchBytes, maxDelayMs, maxOutstanding, maxQueuedBytes);
+    InProcessPublisher.Bounds intake() {
+        return new InProcessPublisher.Bounds(
+                maxMessageBytes, maxBatchBytes, maxDelayMs, maxOutstanding, maxQueuedBytes);
     }
 }

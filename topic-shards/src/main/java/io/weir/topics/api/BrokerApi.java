@@ -27,7 +27,7 @@ import org.slf4j.event.Level;
  * A broker's way in for actors. Checks what it is told and hands it to the message path; the outcome goes from there straight to
  * whoever asked, and a consumer gets an {@link ApiSubscription} of its own.
  *
- * <p>Bounds: those of its {@link Intake} for publications. What comes faster than this actor can look at it is lost beyond
+ * <p>Bounds: those of its {@link InProcessPublisher} for publications. What comes faster than this actor can look at it is lost beyond
  * {@value #MAILBOX} messages, and whoever asked gets no answer.
  */
 public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
@@ -38,7 +38,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     private final MessagePath path;
     private final ApiSettings settings;
     private final Predicate<Address> members;
-    private final Intake intake;
+    private final InProcessPublisher intake;
 
     /**
      * Registers with the receptionist.
@@ -72,7 +72,7 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
         this.path = path;
         this.settings = settings;
         this.members = members;
-        this.intake = new Intake(path, settings.intake(), clock);
+        this.intake = new InProcessPublisher(path, settings.intake(), clock);
     }
 
     @Override

@@ -23,8 +23,8 @@ import org.agrona.DirectBuffer;
  *
  * <pre>
  *   consumers' broker                                        messages' broker
- *   channel with consumers → {@link Visitors} → {@link Inlet}  ── SUBSCRIBE ──►  {@link RemoteConsumer} joins the channel
- *   Visitors, as credit allows → consumer       ◄── DELIVER ───  takes a message when its window allows
+ *   channel with consumers → {@link RemoteMessages} → {@link RemoteSubscription}  ── SUBSCRIBE ──►  {@link RemoteConsumer} joins the channel
+ *   RemoteMessages, as credit allows → consumer       ◄── DELIVER ───  takes a message when its window allows
  *   consumer finished it                        ── ACKNOWLEDGE ► the message is finished; the window moves
  *   no credit left, or no consumer              ── GIVE_BACK ──► queued again, for others
  * </pre>
@@ -53,10 +53,10 @@ public final class Federation implements Duty, LinkEvents {
     private final FederationCounters counters = new FederationCounters();
     private final List<PeerEnd> peers = new ArrayList<>();
     private final Map<BrokerId, PeerEnd> peersById = new HashMap<>();
-    private List<Visitors> changed = new ArrayList<>();
-    private List<Visitors> settling = new ArrayList<>();
-    private final List<Visitors> blocked = new ArrayList<>();
-    private final List<Visitors> watched = new ArrayList<>();
+    private List<RemoteMessages> changed = new ArrayList<>();
+    private List<RemoteMessages> settling = new ArrayList<>();
+    private final List<RemoteMessages> blocked = new ArrayList<>();
+    private final List<RemoteMessages> watched = new ArrayList<>();
     private Shards shards;
     private int maxMessageBytes;
     private PeerEnd lastHeard;
@@ -129,11 +129,11 @@ public final class Federation implements Duty, LinkEvents {
     }
 
     private int settle() {
-        List<Visitors> batch = changed;
+        List<RemoteMessages> batch = changed;
         changed = settling;
         settling = batch;
         for (int i = 0; i < batch.size(); i++) {
-            Visitors visitors = batch.get(i);
+            RemoteMessages visitors = batch.get(i);
             visitors.listed = false;
             if (!peers.isEmpty() && !visitors.settle(nowNs)) {
                 blocked.add(visitors);
@@ -147,7 +147,7 @@ public final class Federation implements Duty, LinkEvents {
     private void look() {
         lookAtNs = nowNs + LOOK_EVERY_NS;
         for (int i = watched.size() - 1; i >= 0; i--) {
-            Visitors visitors = watched.get(i);
+            RemoteMessages visitors = watched.get(i);
             if (!visitors.look(nowNs)) {
                 visitors.watched = false;
                 watched.remove(i);
@@ -205,7 +205,7 @@ public final class Federation implements Duty, LinkEvents {
     }
 
     /** Its peers may have to be told something at the end of the turn. */
-    void changed(Visitors visitors) {
+    void changed(RemoteMessages visitors) {
         if (!visitors.listed && !peers.isEmpty()) {
             visitors.listed = true;
             changed.add(visitors);
@@ -213,7 +213,7 @@ public final class Federation implements Duty, LinkEvents {
     }
 
     /** Time alone may change it. */
-    void watch(Visitors visitors) {
+    void watch(RemoteMessages visitors) {
         if (!visitors.watched) {
             visitors.watched = true;
             if (watched.isEmpty()) {

@@ -19,7 +19,7 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * One connection to another broker: who of it consumes here ({@link RemoteConsumer}), which channels here consume there ({@link Inlet}),
+ * One connection to another broker: who of it consumes here ({@link RemoteConsumer}), which channels here consume there ({@link RemoteSubscription}),
  * what it publishes here and what is published there. It ends with the connection.
  *
  * <p>What the link has no room for waits here or with its owner, each bounded by what the peer may have open: at most
@@ -40,7 +40,7 @@ final class PeerEnd implements Publisher {
     private final FederationCounters counters;
     private final int maxMessageBytes;
 
-    private final Int2ObjectHashMap<Inlet> inlets = new Int2ObjectHashMap<>();
+    private final Int2ObjectHashMap<RemoteSubscription> inlets = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<RemoteConsumer> consumers = new Int2ObjectHashMap<>();
     private final ArrayDeque<RemoteConsumer> wantRoom = new ArrayDeque<>();
     private final LongRing notices = new LongRing();
@@ -236,11 +236,11 @@ final class PeerEnd implements Publisher {
 
     // What comes in
 
-    void add(Inlet inlet) {
+    void add(RemoteSubscription inlet) {
         inlets.put(inlet.id, inlet);
     }
 
-    void forget(Inlet inlet) {
+    void forget(RemoteSubscription inlet) {
         inlets.remove(inlet.id);
     }
 
@@ -332,7 +332,7 @@ final class PeerEnd implements Publisher {
             DirectBuffer in, int at, int length, int before, int contextLength, long arrivalNs, long nowNs) {
         int bodyLength = length - FederationFrames.HEADER_BYTES - before - contextLength;
         int subscription = FederationFrames.subscription(in, at);
-        Inlet inlet = inlets.get(subscription);
+        RemoteSubscription inlet = inlets.get(subscription);
         if (inlet == null) {
             // It crossed the end of the subscription, or the subscription is from before the link broke: say (again)
             // that it is over.
@@ -366,7 +366,7 @@ final class PeerEnd implements Publisher {
     }
 
     private boolean onEnded(DirectBuffer in, int at, long nowNs) {
-        Inlet inlet = inlets.remove(FederationFrames.subscription(in, at));
+        RemoteSubscription inlet = inlets.remove(FederationFrames.subscription(in, at));
         if (inlet != null) {
             inlet.visitors.refuse(inlet, nowNs);
         }
@@ -456,7 +456,7 @@ final class PeerEnd implements Publisher {
     /** The link is gone: each side has what is its own again. */
     void lost(long nowNs) {
         lost = true;
-        for (Inlet inlet : new ArrayList<>(inlets.values())) {
+        for (RemoteSubscription inlet : new ArrayList<>(inlets.values())) {
             inlet.visitors.end(inlet);
         }
         inlets.clear();

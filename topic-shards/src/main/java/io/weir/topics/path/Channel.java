@@ -7,7 +7,7 @@ import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.definition.Overflow;
-import io.weir.topics.federation.Visitors;
+import io.weir.topics.federation.RemoteMessages;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import java.util.ArrayList;
@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
  * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
  *
- * <p>What other brokers sent on for this channel's consumers waits apart, see {@link Visitors}; where both wait they take turns.
+ * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteMessages}; where both wait they take turns.
  *
  * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
  * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  * here, that is free.
  *
  * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
- * came from (15 bits): 0 for this broker, else one of the {@link Visitors}' slots.
+ * came from (15 bits): 0 for this broker, else one of the {@link RemoteMessages}' slots.
  */
 public final class Channel {
     private static final int MAX_ATTEMPTS = 0xffff;
@@ -44,7 +44,7 @@ public final class Channel {
     private DeadlineHeap deferred = new DeadlineHeap();
     private final List<Consumer> consumers = new ArrayList<>();
     /** Null while this broker has no links. */
-    private final Visitors visitors;
+    private final RemoteMessages visitors;
 
     private int turn;
     private boolean visitorsTurn;
@@ -81,7 +81,7 @@ public final class Channel {
         ephemeral = new ChannelName(name).ephemeral();
         this.shard = shard;
         this.store = store;
-        visitors = shard.federation() == null ? null : new Visitors(shard.federation(), this, store);
+        visitors = shard.federation() == null ? null : new RemoteMessages(shard.federation(), this, store);
     }
 
     public TopicName topic() {
@@ -464,7 +464,7 @@ public final class Channel {
     }
 
     /** The deferred ones that came by that slot leave, and {@code to} is told each and when it is due. */
-    public void takeDeferred(int slot, Visitors.Leaver to) {
+    public void takeDeferred(int slot, RemoteMessages.Leaver to) {
         if (deferred.isEmpty()) {
             return;
         }
@@ -507,7 +507,7 @@ public final class Channel {
         return free;
     }
 
-    Visitors visitors() {
+    RemoteMessages visitors() {
         return visitors;
     }
 

@@ -240,7 +240,7 @@ class BrokerApiTest {
 
     @Test
     void shouldCountWhatIsOnItsWayAndRefuseWhatWouldBeTooMuch() {
-        ApiPublication.Load load = new ApiPublication.Load(new Intake.Bounds(1, 1, 1, 3, 100));
+        ApiPublication.Load load = new ApiPublication.Load(new InProcessPublisher.Bounds(1, 1, 1, 3, 100));
         assertThat(load.begin(200)).as("larger than the bound, but alone").isTrue();
         assertThat(load.begin(1)).isFalse();
         load.taken(200);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.topics.api.Intake;
+import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.LimitMode;
 import io.weir.topics.definition.Overflow;
@@ -495,8 +495,8 @@ class FederationTest {
         };
         LinkedBroker.join(a, b);
         a.home = b.id();
-        Intake intake =
-                new Intake(a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
+        InProcessPublisher intake = new InProcessPublisher(
+                a.broker.path(), new InProcessPublisher.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
 
         assertThat(publish(intake, "none")).isInstanceOfSatisfying(PublishOutcome.UnknownTopic.class, unknown -> {
             assertThat(unknown.topic()).isEqualTo("none");
@@ -510,7 +510,7 @@ class FederationTest {
         assertThat(a.stats().forwarded()).isEqualTo(3);
     }
 
-    private static PublishOutcome publish(Intake intake, String topic) throws Exception {
+    private static PublishOutcome publish(InProcessPublisher intake, String topic) throws Exception {
         CompletableFuture<PublishOutcome> outcome = new CompletableFuture<>();
         intake.publish(topic, MessageContext.NONE, null, new byte[] {1}, 0, outcome::complete);
         return outcome.get(20, TimeUnit.SECONDS);

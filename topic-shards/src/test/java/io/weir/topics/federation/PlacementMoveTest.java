@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.topics.api.Intake;
+import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.federation.PlacementTable.Attendance;
 import io.weir.topics.federation.PlacementTable.Seats;
 import io.weir.topics.path.NsqSocket;
@@ -185,8 +185,8 @@ class PlacementMoveTest {
         LinkedBroker b = broker("b");
         LinkedBroker.join(a, b);
         PlacementTable table = placed(a);
-        Intake intake =
-                new Intake(a.broker.path(), new Intake.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
+        InProcessPublisher intake = new InProcessPublisher(
+                a.broker.path(), new InProcessPublisher.Bounds(1_000, 1_000, 1_000, 10, 10_000), System::nanoTime);
         PublisherIdentity sensor = new PublisherIdentity("sensor-7", "north", 12.5);
         assertThat(publish(intake, sensor)).isInstanceOf(PublishOutcome.Accepted.class);
         assertThat(publish(intake, null)).isInstanceOf(PublishOutcome.Accepted.class);
@@ -207,7 +207,7 @@ class PlacementMoveTest {
         assertThat(a.broker.stats("orders").published()).isEqualTo(3);
     }
 
-    private static PublishOutcome publish(Intake intake, PublisherIdentity as) throws Exception {
+    private static PublishOutcome publish(InProcessPublisher intake, PublisherIdentity as) throws Exception {
         CompletableFuture<PublishOutcome> outcome = new CompletableFuture<>();
         intake.publish("orders", MessageContext.NONE, as, new byte[] {1}, 0, outcome::complete);
         return outcome.get();

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One pair's two streams, seen from one end. The broker's thread reads ({@link #poll}) and offers; the link thread {@link #tend}s: asks for
- * streams, and says hello when the broker's has nothing to do. Both tend and poll only in their {@link Turn}, so all state but that
+ * streams, and says hello when the broker's has nothing to do. Both tend and poll only in their {@link LinkLock}, so all state but that
  * of offers has one owner at a time.
  *
  * <p>A connection is agreed on by both ends, so that no frame of an earlier one can pass for one of the present. Every publication is a

@@ -53,7 +53,7 @@ public final class Links implements AutoCloseable {
     private final Runnable wakeUp;
     private final Doorbell doorbell;
     private final Doze doze;
-    private final Turn turn;
+    private final LinkLock turn;
     private final Thread thread;
 
     /** What is wanted rather than a queue of wishes: it cannot overflow, and only the last word about a peer counts. */
@@ -90,7 +90,7 @@ public final class Links implements AutoCloseable {
         this.self = self;
         this.settings = settings;
         this.wakeUp = wakeUp;
-        this.turn = new Turn(wakeUp);
+        this.turn = new LinkLock(wakeUp);
         this.doorbell = Doorbell.open(self.endpoint().host());
         this.doze = new Doze(self.endpoint().host());
         // Numbers of a later life of this object are higher than those of an earlier one, also under the same

@@ -41,19 +41,19 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
 
     private record CollectedLongEnough(long round) implements Command {}
 
-    private record Found(Treasury.Peers peers) implements Command {}
+    private record Found(SupplyCoordinator.Peers peers) implements Command {}
 
-    private final ActorRef<Treasury.Command> local;
+    private final ActorRef<SupplyCoordinator.Command> local;
     private final SupplySettings settings;
     private final TimerScheduler<Command> timers;
-    private final ActorRef<Treasury.Peers> peersReply;
+    private final ActorRef<SupplyCoordinator.Peers> peersReply;
     private final Map<Holder, List<Report>> collected = new LinkedHashMap<>();
-    private Map<BrokerId, ActorRef<Treasury.Command>> asked = Map.of();
+    private Map<BrokerId, ActorRef<SupplyCoordinator.Command>> asked = Map.of();
     private long round;
     private boolean collecting;
 
     /** @param local the supply of the broker that it runs on, which knows where the others are */
-    public static Behavior<Command> create(ActorRef<Treasury.Command> local, SupplySettings settings) {
+    public static Behavior<Command> create(ActorRef<SupplyCoordinator.Command> local, SupplySettings settings) {
         return Behaviors.setup(
                 context -> Behaviors.withTimers(timers -> new Adaptor(context, timers, local, settings)));
     }
@@ -61,7 +61,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     private Adaptor(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
-            ActorRef<Treasury.Command> local,
+            ActorRef<SupplyCoordinator.Command> local,
             SupplySettings settings) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
@@ -69,7 +69,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         this.local = local;
         this.settings = settings;
         this.timers = timers;
-        this.peersReply = context.messageAdapter(Treasury.Peers.class, Found::new);
+        this.peersReply = context.messageAdapter(SupplyCoordinator.Peers.class, Found::new);
         timers.startTimerWithFixedDelay(new RoundDue(), settings.adaptation());
     }
 
@@ -84,7 +84,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     }
 
     private Behavior<Command> onRoundDue() {
-        local.tell(new Treasury.WhoIsThere(peersReply));
+        local.tell(new SupplyCoordinator.WhoIsThere(peersReply));
         return this;
     }
 
@@ -94,8 +94,8 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         collected.clear();
         asked = found.peers.refs();
         asked.values()
-                .forEach(peer -> peer.tell(
-                        new Treasury.ReportWanted(round, getContext().getSelf().narrow())));
+                .forEach(peer -> peer.tell(new SupplyCoordinator.ReportWanted(
+                        round, getContext().getSelf().narrow())));
         timers.startSingleTimer(
                 new CollectedLongEnough(round), settings.adaptation().dividedBy(2));
         return this;
@@ -138,9 +138,9 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
                             .put(topic, part));
         });
         orders.forEach((edge, parts) -> {
-            ActorRef<Treasury.Command> giver = asked.get(edge.from().broker());
+            ActorRef<SupplyCoordinator.Command> giver = asked.get(edge.from().broker());
             if (giver != null) {
-                giver.tell(new Treasury.Mail(new PeerMessage.Give(edge.from(), edge.to(), parts)));
+                giver.tell(new SupplyCoordinator.Mail(new PeerMessage.Give(edge.from(), edge.to(), parts)));
             }
         });
     }

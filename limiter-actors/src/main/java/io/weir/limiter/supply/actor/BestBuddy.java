@@ -39,21 +39,23 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
     private final Executor executor;
     private final Journals journals;
     private final Holder me;
-    private final ActorRef<? super Treasury.FromBuddy> parent;
+    private final ActorRef<? super SupplyCoordinator.FromBuddy> parent;
     private final Failpoints failpoints;
     /** Those whose journals this one has closed, so that it is said once. */
     private final Set<Holder> closed = new HashSet<>();
 
     static Behavior<Command> create(
-            Treasury.Equipment with, Journals journals, ActorRef<? super Treasury.FromBuddy> parent) {
+            SupplyCoordinator.Dependencies with,
+            Journals journals,
+            ActorRef<? super SupplyCoordinator.FromBuddy> parent) {
         return Behaviors.setup(context -> new BestBuddy(context, with, journals, parent));
     }
 
     private BestBuddy(
             ActorContext<Command> context,
-            Treasury.Equipment with,
+            SupplyCoordinator.Dependencies with,
             Journals journals,
-            ActorRef<? super Treasury.FromBuddy> parent) {
+            ActorRef<? super SupplyCoordinator.FromBuddy> parent) {
         super(context);
         this.store = with.store();
         this.executor = with.storeExecutor();
@@ -137,7 +139,7 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
         if (!done.fenced) {
             getContext().getLog().info("{} could not fence {}: it renewed, or another was faster", me, done.victim);
         }
-        parent.tell(new Treasury.Answered(new Input.StepDone(done.victim)));
+        parent.tell(new SupplyCoordinator.Answered(new Input.StepDone(done.victim)));
         return this;
     }
 
@@ -150,13 +152,13 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
                 }
             });
         }
-        parent.tell(new Treasury.Answered(done.answer));
+        parent.tell(new SupplyCoordinator.Answered(done.answer));
         return this;
     }
 
     private Behavior<Command> onFailed(Failed failed) {
         getContext().getLog().debug("{} tries again later: {}", me, failed.reason.toString());
-        parent.tell(new Treasury.Answered(failed.answer));
+        parent.tell(new SupplyCoordinator.Answered(failed.answer));
         return this;
     }
 }

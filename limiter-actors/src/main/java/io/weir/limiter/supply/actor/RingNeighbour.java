@@ -14,15 +14,16 @@ import java.util.concurrent.atomic.AtomicLong;
  * What to tell and how much to hand over is decided by the {@link io.weir.limiter.supply.protocol.SupplyNode}'s ring edges.
  */
 final class RingNeighbour extends AbstractBehavior<PeerMessage> {
-    private final ActorRef<Treasury.Command> peer;
+    private final ActorRef<SupplyCoordinator.Command> peer;
     private final AtomicLong sent;
 
     /** @param sent counts what was carried */
-    static Behavior<PeerMessage> create(ActorRef<Treasury.Command> peer, AtomicLong sent) {
+    static Behavior<PeerMessage> create(ActorRef<SupplyCoordinator.Command> peer, AtomicLong sent) {
         return Behaviors.setup(context -> new RingNeighbour(context, peer, sent));
     }
 
-    private RingNeighbour(ActorContext<PeerMessage> context, ActorRef<Treasury.Command> peer, AtomicLong sent) {
+    private RingNeighbour(
+            ActorContext<PeerMessage> context, ActorRef<SupplyCoordinator.Command> peer, AtomicLong sent) {
         super(context);
         this.peer = peer;
         this.sent = sent;
@@ -35,7 +36,7 @@ final class RingNeighbour extends AbstractBehavior<PeerMessage> {
 
     private Behavior<PeerMessage> onMessage(PeerMessage message) {
         sent.incrementAndGet();
-        peer.tell(new Treasury.Mail(message));
+        peer.tell(new SupplyCoordinator.Mail(message));
         return this;
     }
 }

@@ -51,20 +51,20 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     record Told(Input input) implements Command {}
 
     /** Somebody wants to see what there is of a topic. */
-    record Show(Treasury.Describe question) implements Command {}
+    record Show(SupplyCoordinator.Describe question) implements Command {}
 
     /** The TB adaptor wants to know how its topics fare. */
-    record Report(Treasury.ReportWanted wanted) implements Command {}
+    record Report(SupplyCoordinator.ReportWanted wanted) implements Command {}
 
     private record GatesChanged() implements Command {}
 
     private record GateFailed(Throwable reason) implements Command {}
 
     private final ActorContext<Command> context;
-    private final Treasury.Equipment with;
+    private final SupplyCoordinator.Dependencies with;
     private final Terms terms;
     private final Observed observed;
-    private final ActorRef<? super Treasury.FromLedger> parent;
+    private final ActorRef<? super SupplyCoordinator.FromLedger> parent;
     /** Absent during the replay. */
     private SupplyNode node;
 
@@ -77,16 +77,19 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
 
     /** @param observed by this process, also before this ledger's life */
     static Behavior<Command> create(
-            Treasury.Equipment with, Terms terms, Observed observed, ActorRef<? super Treasury.FromLedger> parent) {
+            SupplyCoordinator.Dependencies with,
+            Terms terms,
+            Observed observed,
+            ActorRef<? super SupplyCoordinator.FromLedger> parent) {
         return Behaviors.setup(context -> new SupplyLedger(context, with, terms, observed, parent));
     }
 
     private SupplyLedger(
             ActorContext<Command> context,
-            Treasury.Equipment with,
+            SupplyCoordinator.Dependencies with,
             Terms terms,
             Observed observed,
-            ActorRef<? super Treasury.FromLedger> parent) {
+            ActorRef<? super SupplyCoordinator.FromLedger> parent) {
         super(journalOf(with.me()));
         this.context = context;
         this.with = with;
@@ -160,7 +163,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             with.counters().stranded(node.stranded());
             if (!node.near().equals(near)) {
                 near = node.near();
-                parent.tell(new Treasury.OnRing(node.ring(), near));
+                parent.tell(new SupplyCoordinator.OnRing(node.ring(), near));
             }
         }
     }
@@ -188,7 +191,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         with.failpoints().reached(Failpoints.Step.after(event));
         afterCommit.forEach(this::carryOut);
         afterCommit = List.of();
-        parent.tell(new Treasury.Stored(event));
+        parent.tell(new SupplyCoordinator.Stored(event));
         if (node.hasMore()) {
             context.getSelf().tell(new Told(new Input.GoOn()));
         }
@@ -207,7 +210,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
                     (samples, failure) -> new Told(
                             failure == null ? new Input.Sampled(e.sequence(), samples) : new Input.SampleFailed()));
         } else {
-            parent.tell(new Treasury.Perform(effect));
+            parent.tell(new SupplyCoordinator.Perform(effect));
         }
     }
 
@@ -219,7 +222,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         throw new CompletionException("the gates did not do what the journal of " + with.me() + " says", failed.reason);
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onShow(Treasury.Describe question) {
+    private EffectBuilder<SupplyEvent, Ledger> onShow(SupplyCoordinator.Describe question) {
         Share stored = node.ledger().share(question.topic()).share();
         Share inFlight = node.inFlight(question.topic());
         Share stranded = with.counters().stranded().getOrDefault(question.topic(), Share.NONE);
@@ -229,12 +232,12 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     }
 
     /** Reads what does not change: it runs on the gates' thread. */
-    private Treasury.Part part(GateSample sample, Share stored, Share inFlight, Share stranded) {
+    private SupplyCoordinator.Part part(GateSample sample, Share stored, Share inFlight, Share stranded) {
         double micros = Limit.MICROS;
         long leaseMs = with.leaseRemainingNs().getAsLong() / 1_000_000;
         Holding held = sample.held();
         long demand = sample.demand().rateMicros();
-        return new Treasury.Part(
+        return new SupplyCoordinator.Part(
                 with.me().broker().value(),
                 with.me().incarnation(),
                 stored.rateMicros() / micros,
@@ -251,7 +254,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
                 stranded.burstMicros());
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onReport(Treasury.ReportWanted wanted) {
+    private EffectBuilder<SupplyEvent, Ledger> onReport(SupplyCoordinator.ReportWanted wanted) {
         List<Adaptor.Report> reports = observed.limits().pages().stream()
                 .map(LimitBook.Page::last)
                 .filter(row -> row.sharing() == Sharing.ADAPTOR && !row.limit().isNone())

@@ -17,13 +17,13 @@ public final class Sweeper {
     private Sweeper() {}
 
     /** @param local the supply of the broker that it runs on */
-    public static Behavior<?> create(ActorRef<Treasury.Command> local, Treasury.Equipment with) {
+    public static Behavior<?> create(ActorRef<SupplyCoordinator.Command> local, SupplyCoordinator.Dependencies with) {
         Duration interval = Duration.ofNanos(with.terms().sweepNs());
         return Behaviors.<Due>withTimers(timers -> {
             timers.startTimerWithFixedDelay(Due.DUE, interval);
             return Behaviors.receive(Due.class)
                     .onMessage(Due.class, due -> {
-                        local.tell(new Treasury.Sweep());
+                        local.tell(new SupplyCoordinator.Sweep());
                         return Behaviors.same();
                     })
                     .build();

@@ -46,7 +46,7 @@ final class Heir {
     }
 
     /** Ends with the victim read again, or put back. */
-    private record Inherit(Heir heir, Ledger victim, Account account) implements Decision {
+    private record Inherit(Heir heir, Ledger victim, Account account) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             List<Effect> effects = keeper.inherit(victim, account);
@@ -135,7 +135,7 @@ final class Heir {
      * @param mine the own ledger as stored
      * @param decide takes what the own bookkeeper has to decide; false if it takes nothing now
      */
-    List<Effect> victimRead(LeaseRow row, Optional<Ledger> journal, Ledger mine, Predicate<Decision> decide) {
+    List<Effect> victimRead(LeaseRow row, Optional<Ledger> journal, Ledger mine, Predicate<PendingDecision> decide) {
         Holder victim = row.holder();
         Ledger ledger = journal.orElseGet(() -> closedJournals.get(victim));
         if (ledger == null || !stepsLeft.containsKey(victim)) {

@@ -37,37 +37,37 @@ final class LimitVersions {
     }
 
     /** What the bookkeeper has to do for versions that are not done: mint them here, burn what is owed here. */
-    List<Decision> due(Ledger ledger) {
+    List<PendingDecision> due(Ledger ledger) {
         List<LimitBook.Page> unfinished = limits.unfinished();
         if (unfinished.isEmpty()) {
             requests.clear();
             looks.clear();
         }
-        List<Decision> due = new ArrayList<>();
+        List<PendingDecision> due = new ArrayList<>();
         for (LimitBook.Page page : unfinished) {
             looks.merge(page.last().topic(), 1, Integer::sum);
             if (page.last().minter().equals(Optional.of(me))) {
-                due.add(new Decision.Mint(page));
+                due.add(new PendingDecision.Mint(page));
             }
         }
         for (LimitBook.Page page : unfinished) {
             if (debt(page, ledger).isPresent()) {
-                due.add(new Decision.Burn(page.last().topic()));
+                due.add(new PendingDecision.Burn(page.last().topic()));
             }
         }
         return due;
     }
 
     /** What of these topics is owed and may be here now. */
-    List<Decision> owed(Set<TopicName> topics, Ledger ledger) {
-        List<Decision> due = new ArrayList<>();
+    List<PendingDecision> owed(Set<TopicName> topics, Ledger ledger) {
+        List<PendingDecision> due = new ArrayList<>();
         for (LimitBook.Page page : limits.unfinished()) {
             TopicName topic = page.last().topic();
             boolean owed = debt(page, ledger)
                     .filter(debt -> !debt.remaining().isNone())
                     .isPresent();
             if (owed && topics.contains(topic)) {
-                due.add(new Decision.Burn(topic));
+                due.add(new PendingDecision.Burn(topic));
             }
         }
         return due;
@@ -93,10 +93,10 @@ final class LimitVersions {
     }
 
     /** The own part of what a collector asks for, unless that is about another version. */
-    Optional<Decision> contribution(PeerMessage.Collect collect) {
+    Optional<PendingDecision> contribution(PeerMessage.Collect collect) {
         return limits.last(collect.topic())
                 .filter(last -> last.version() == collect.debt().version())
-                .map(last -> new Decision.Contribute(collect, last.limit()));
+                .map(last -> new PendingDecision.Contribute(collect, last.limit()));
     }
 
     /** Versions that have waited for long: claims those that nobody is to mint, and names the minters to be looked at. */

@@ -14,7 +14,7 @@ final class NewTopicSpread {
     private final Map<Holder, Map<TopicName, Share>> parts = new LinkedHashMap<>();
 
     /** Takes the parts off what is left to send, once a transfer to that holder can begin. */
-    private record SendParts(NewTopicSpread spread, Holder to) implements Decision {
+    private record SendParts(NewTopicSpread spread, Holder to) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             Map<TopicName, Share> due = keeper.canDebit(to) ? spread.parts.remove(to) : null;
@@ -34,9 +34,9 @@ final class NewTopicSpread {
     }
 
     /** What is still to be sent; whoever is gone gets nothing. */
-    List<Decision> due(Collection<Holder> others) {
+    List<PendingDecision> due(Collection<Holder> others) {
         parts.keySet().retainAll(others);
-        List<Decision> due = new ArrayList<>();
+        List<PendingDecision> due = new ArrayList<>();
         parts.keySet().forEach(to -> due.add(new SendParts(this, to)));
         return due;
     }

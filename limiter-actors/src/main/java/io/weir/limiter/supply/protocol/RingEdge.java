@@ -41,7 +41,7 @@ final class RingEdge {
     record Mine(Told told, Steps steps, boolean refresh) {}
 
     /** What a round tells the neighbour, and what may be handed over. */
-    record Round(List<Told> news, Optional<Decision> handOver) {}
+    record Round(List<Told> news, Optional<PendingDecision> handOver) {}
 
     /** A topic that both ends have told of. */
     private record Offer(Mine mine, Told theirs, boolean moving) {
@@ -52,7 +52,7 @@ final class RingEdge {
     }
 
     /** Decides with what the ledger holds then. */
-    private record HandOver(RingEdge edge, List<Offer> offers) implements Decision {
+    private record HandOver(RingEdge edge, List<Offer> offers) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return edge.handOver(keeper, offers);
@@ -125,7 +125,7 @@ final class RingEdge {
     }
 
     /** The neighbour has told. */
-    Optional<Decision> heard(List<Told> news) {
+    Optional<PendingDecision> heard(List<Told> news) {
         List<TopicName> topics = new ArrayList<>(news.size());
         for (Told theirs : news) {
             heard.put(theirs.topic(), theirs);
@@ -135,7 +135,7 @@ final class RingEdge {
         return handOver(topics);
     }
 
-    private Optional<Decision> handOver(Collection<TopicName> topics) {
+    private Optional<PendingDecision> handOver(Collection<TopicName> topics) {
         List<Offer> offers = new ArrayList<>();
         for (TopicName topic : topics) {
             if (mine.containsKey(topic) && heard.containsKey(topic) && !awaitingNews.contains(topic)) {

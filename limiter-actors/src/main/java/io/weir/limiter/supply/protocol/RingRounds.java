@@ -43,7 +43,7 @@ final class RingRounds {
     private final LimitBook limits;
     private final RandomGenerator random;
     private final Consumer<Effect> out;
-    private final Consumer<Decision> decide;
+    private final Consumer<PendingDecision> decide;
     private final Map<BrokerId, RingEdge> edges = new LinkedHashMap<>();
     private final Map<TopicName, RingEdge.Steps> steps = new HashMap<>();
     private final Map<TopicName, Double> waiting = new HashMap<>();
@@ -66,7 +66,7 @@ final class RingRounds {
             LimitBook limits,
             RandomGenerator random,
             Consumer<Effect> out,
-            Consumer<Decision> decide) {
+            Consumer<PendingDecision> decide) {
         this.deadBand = terms.deadBand();
         this.me = keeper.ledger().holder();
         this.keeper = keeper;
@@ -165,11 +165,11 @@ final class RingRounds {
             LimitRow row = last.get();
             Holding share = keeper.ledger().share(topic);
             if (share.wantsSplit(row.floorPermille())) {
-                decide.accept(new Decision.Refloor(topic, row.floorPermille()));
+                decide.accept(new PendingDecision.Refloor(topic, row.floorPermille()));
             }
             if (Exchange.homeless(share) && !others.isEmpty()) {
                 List<Holder> anyone = List.copyOf(others.values());
-                decide.accept(new Decision.HandOn(anyone.get(random.nextInt(anyone.size())), topic));
+                decide.accept(new PendingDecision.HandOn(anyone.get(random.nextInt(anyone.size())), topic));
                 changed.add(topic);
             } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
                 gone.add(topic);
@@ -245,7 +245,7 @@ final class RingRounds {
     }
 
     /** What an idle broker has goes to one that is no neighbour and starves. */
-    private record Relieve(RingRounds rounds, PeerMessage.Indicators starving) implements Decision {
+    private record Relieve(RingRounds rounds, PeerMessage.Indicators starving) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return rounds.relieve(starving);

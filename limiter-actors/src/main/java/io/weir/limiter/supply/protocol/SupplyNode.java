@@ -32,7 +32,7 @@ import java.util.stream.Collectors;
  *   {@link Heir}            whom to fence, and inheriting from the stopped
  * </pre>
  *
- * What its parts want of the bookkeeper waits as {@link Decision}s until that is idle, at most {@value #MOST_KEPT_BACK} of them; a
+ * What its parts want of the bookkeeper waits as {@link PendingDecision}s until that is idle, at most {@value #MOST_KEPT_BACK} of them; a
  * further one is dropped, because whoever asks asks again.
  *
  * <p><b>An outcome that is not known ends it</b>: of an append, or of a change at the gates. Whoever runs it replays the journal and
@@ -56,7 +56,7 @@ public final class SupplyNode {
     private final LimitVersions versions;
     private final RingRounds ring;
     private final NewTopicSpread spread = new NewTopicSpread();
-    private final ArrayDeque<Decision> keptBack = new ArrayDeque<>();
+    private final ArrayDeque<PendingDecision> keptBack = new ArrayDeque<>();
     private final Set<Holder> reading = new HashSet<>();
     private Set<BrokerId> reachable = Set.of();
     /** Whom the last look found live; nobody knows before the first one. */
@@ -122,7 +122,7 @@ public final class SupplyNode {
 
     private void onMessage(PeerMessage message) {
         if (message instanceof PeerMessage.Sent sent) {
-            decide(new Decision.Credit(sent));
+            decide(new PendingDecision.Credit(sent));
         } else if (message instanceof PeerMessage.Acknowledged acknowledged) {
             onAcknowledged(acknowledged);
         } else if (message instanceof PeerMessage.Indicators indicators) {
@@ -184,7 +184,7 @@ public final class SupplyNode {
         }
     }
 
-    private boolean decide(Decision decision) {
+    private boolean decide(PendingDecision decision) {
         return keptBack.size() < MOST_KEPT_BACK && keptBack.add(decision);
     }
 
@@ -207,7 +207,7 @@ public final class SupplyNode {
         }
         // Without waiting for the next look: a lowering ends as soon as the others have given.
         if (event instanceof SupplyEvent.Minted minted && !minted.debt().isNone()) {
-            decide(new Decision.Burn(minted.topic()));
+            decide(new PendingDecision.Burn(minted.topic()));
             out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
         } else if (event instanceof SupplyEvent.Credited) {
             versions.owed(event.topics(), keeper.ledger()).forEach(this::decide);
@@ -216,14 +216,14 @@ public final class SupplyNode {
 
     private void onAcknowledged(PeerMessage.Acknowledged acknowledged) {
         if (acknowledged.to().equals(me)) {
-            decide(new Decision.Settle(acknowledged.transfer()));
+            decide(new PendingDecision.Settle(acknowledged.transfer()));
             spread.due(ring.others().values()).forEach(this::decide);
         }
     }
 
     private void onGive(PeerMessage.Give give) {
         if (give.from().equals(me) && ring.others().containsValue(give.to())) {
-            decide(new Decision.Distribute(give.to(), give.parts()));
+            decide(new PendingDecision.Distribute(give.to(), give.parts()));
         }
     }
 
@@ -286,7 +286,7 @@ public final class SupplyNode {
     private void onJournalRead(Ledger ledger) {
         reading.remove(ledger.holder());
         if (ledger.closed()) {
-            decide(new Decision.EndTransfers(ledger));
+            decide(new PendingDecision.EndTransfers(ledger));
         }
         out.addAll(heir.journalRead(ledger));
         out.addAll(versions.minterRead(ledger));

@@ -2,7 +2,7 @@ package io.weir.limiter.supply.wire;
 
 import akka.serialization.SerializerWithStringManifest;
 import io.weir.limiter.supply.actor.Adaptor;
-import io.weir.limiter.supply.actor.Treasury;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.protocol.PeerMessage;
 import io.weir.limiter.supply.protocol.PeerMessage.Told;
@@ -42,7 +42,7 @@ public final class SupplySerializer extends SerializerWithStringManifest {
         if (o instanceof Ledger.Snapshot) {
             return SNAPSHOT;
         }
-        if (o instanceof Treasury.Mail mail) {
+        if (o instanceof SupplyCoordinator.Mail mail) {
             return manifest(mail.message());
         }
         if (o instanceof Adaptor.Reported) {
@@ -79,7 +79,7 @@ public final class SupplySerializer extends SerializerWithStringManifest {
             return SupplyCodec.encode(snapshot);
         }
         Writer writer = new Writer();
-        if (o instanceof Treasury.Mail mail) {
+        if (o instanceof SupplyCoordinator.Mail mail) {
             write(mail.message(), writer);
         } else if (o instanceof Adaptor.Reported reported) {
             writer.putHolder(reported.from());
@@ -184,6 +184,6 @@ public final class SupplySerializer extends SerializerWithStringManifest {
                                 "nothing of the supply protocol is called '" + manifest + "'");
                 };
         reader.end();
-        return message instanceof PeerMessage told ? new Treasury.Mail(told) : message;
+        return message instanceof PeerMessage told ? new SupplyCoordinator.Mail(told) : message;
     }
 }

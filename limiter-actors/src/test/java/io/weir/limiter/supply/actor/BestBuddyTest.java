@@ -29,7 +29,7 @@ class BestBuddyTest {
 
     private final ActorTestKit kit = ActorTestKit.create();
     private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
-    private final TestProbe<Treasury.FromBuddy> parent = kit.createTestProbe();
+    private final TestProbe<SupplyCoordinator.FromBuddy> parent = kit.createTestProbe();
     private final List<String> asked = new CopyOnWriteArrayList<>();
 
     @AfterEach
@@ -44,7 +44,7 @@ class BestBuddyTest {
                     asked.add(method.getName());
                     return answers.invoke(proxy, method, arguments);
                 });
-        Treasury.Equipment with = new Treasury.Equipment(
+        SupplyCoordinator.Dependencies with = new SupplyCoordinator.Dependencies(
                 null,
                 ME,
                 null,
@@ -60,7 +60,7 @@ class BestBuddyTest {
     }
 
     private Input.Answer answer() {
-        return ((Treasury.Answered) parent.receiveMessage()).answer();
+        return ((SupplyCoordinator.Answered) parent.receiveMessage()).answer();
     }
 
     /** It once logged on the store's thread, which Akka forbids: every fence that was carried out was taken for a failure. */

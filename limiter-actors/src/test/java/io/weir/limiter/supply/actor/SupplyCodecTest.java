@@ -237,7 +237,7 @@ class SupplyCodecTest {
         SupplySerializer serializer = new SupplySerializer();
         for (int seed = 0; seed < 100; seed++) {
             Object any = any(type, new Random(seed));
-            Object message = any instanceof PeerMessage told ? new Treasury.Mail(told) : any;
+            Object message = any instanceof PeerMessage told ? new SupplyCoordinator.Mail(told) : any;
             byte[] bytes = serializer.toBinary(message);
             assertThat(serializer.fromBinary(bytes, serializer.manifest(message)))
                     .as("seed %d", seed)

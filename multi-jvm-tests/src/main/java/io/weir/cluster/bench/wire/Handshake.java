@@ -90,9 +90,10 @@ public final class Handshake implements AutoCloseable {
     }
 
     /** What the generator works on from here: the same socket, not blocking any more. */
-    public Connection connection(Wire wire, boolean consumes, int inBytes, int outBytes) throws IOException {
+    public BenchConnection connection(WireProtocol wire, boolean consumes, int inBytes, int outBytes)
+            throws IOException {
         channel.configureBlocking(false);
-        return new Connection(peer, wire, channel, consumes, inBytes, outBytes);
+        return new BenchConnection(peer, wire, channel, consumes, inBytes, outBytes);
     }
 
     @Override

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** MQTT 3.1.1 with QoS 1 both ways, as Mosquitto speaks it: {@code type and flags | remaining length, 7 bits a byte | content}. */
-public final class MqttWire implements Wire {
+public final class MqttWire implements WireProtocol {
     private static final int CONNACK = 2;
     private static final int PUBLISH = 3;
     private static final int PUBACK = 4;
@@ -89,7 +89,7 @@ public final class MqttWire implements Wire {
     }
 
     @Override
-    public void number(Connection connection, int at) {
+    public void number(BenchConnection connection, int at) {
         ByteBuffer out = connection.out;
         int cursor = at + 1;
         while (out.get(cursor++) < 0) {
@@ -101,7 +101,7 @@ public final class MqttWire implements Wire {
     }
 
     @Override
-    public void receive(Connection connection, Inbox inbox) throws WireException {
+    public void receive(BenchConnection connection, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         while (in.remaining() >= 2) {
             int at = in.position();
@@ -140,7 +140,7 @@ public final class MqttWire implements Wire {
         }
     }
 
-    private static void onPublish(Connection connection, int head, int at, int length, Inbox inbox)
+    private static void onPublish(BenchConnection connection, int head, int at, int length, Inbox inbox)
             throws WireException {
         ByteBuffer in = connection.in;
         boolean numbered = (head & 0x06) != 0;

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** NATS core: lines, and a payload after {@code PUB} and {@code MSG}. It acknowledges nothing. */
-public final class NatsWire implements Wire {
+public final class NatsWire implements WireProtocol {
     private static final byte[] PONG = "PONG\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final int MAX_LINE = 8 * 1024;
 
@@ -65,7 +65,7 @@ public final class NatsWire implements Wire {
     }
 
     @Override
-    public void receive(Connection connection, Inbox inbox) throws WireException {
+    public void receive(BenchConnection connection, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         while (in.hasRemaining()) {
             int at = in.position();
@@ -114,7 +114,7 @@ public final class NatsWire implements Wire {
     }
 
     /** The number at the line's end, before CR LF. */
-    private static int lastNumber(Connection connection, int at, int end) throws WireException {
+    private static int lastNumber(BenchConnection connection, int at, int end) throws WireException {
         ByteBuffer in = connection.in;
         int number = 0;
         int digits = 0;

@@ -15,7 +15,7 @@ import java.util.function.IntFunction;
  *  int32 size | int32 2    | int64 timestamp | uint16 attempts | 16 bytes id | body
  * </pre>
  */
-public final class NsqWire implements Wire {
+public final class NsqWire implements WireProtocol {
     private static final int RESPONSE = 0;
     private static final int ERROR = 1;
     private static final int MESSAGE = 2;
@@ -145,7 +145,7 @@ public final class NsqWire implements Wire {
     @Override
     public Publish publish(Subject subject, int messages) {
         if (messages == 1) {
-            return Wire.super.publish(subject, 1);
+            return WireProtocol.super.publish(subject, 1);
         }
         byte[] command = ("MPUB " + subject.topic() + "\n").getBytes(StandardCharsets.US_ASCII);
         int bodyEvery = 4 + subject.bodyBytes();
@@ -159,13 +159,13 @@ public final class NsqWire implements Wire {
     }
 
     @Override
-    public boolean grant(Connection consumer, int credit) {
+    public boolean grant(BenchConnection consumer, int credit) {
         consumer.out.put(("RDY " + credit + "\n").getBytes(StandardCharsets.US_ASCII));
         return true;
     }
 
     @Override
-    public void receive(Connection connection, Inbox inbox) throws WireException {
+    public void receive(BenchConnection connection, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         while (in.remaining() >= 8) {
             int at = in.position();
@@ -190,7 +190,7 @@ public final class NsqWire implements Wire {
         }
     }
 
-    private static void onResponse(Connection connection, int at, int bytes, Inbox inbox) {
+    private static void onResponse(BenchConnection connection, int at, int bytes, Inbox inbox) {
         ByteBuffer in = connection.in;
         if (bytes == 2 && in.get(at) == 'O' && in.get(at + 1) == 'K') {
             inbox.acknowledged(connection);
@@ -199,7 +199,7 @@ public final class NsqWire implements Wire {
         }
     }
 
-    private static void onMessage(Connection connection, int at, int size, Inbox inbox) throws WireException {
+    private static void onMessage(BenchConnection connection, int at, int size, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         int bodyBytes = size + 4 - BODY_AT;
         if (bodyBytes < 0) {

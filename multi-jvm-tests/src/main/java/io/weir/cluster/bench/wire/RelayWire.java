@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /** What {@link Relay} speaks: {@code int32 length | body}, after one byte that says which end this is. */
-public final class RelayWire implements Wire {
+public final class RelayWire implements WireProtocol {
     public static final byte PUBLISHER = 'P';
     public static final byte CONSUMER = 'C';
     public static final byte WELCOME = '+';
@@ -51,7 +51,7 @@ public final class RelayWire implements Wire {
     }
 
     @Override
-    public void receive(Connection connection, Inbox inbox) throws WireException {
+    public void receive(BenchConnection connection, Inbox inbox) throws WireException {
         ByteBuffer in = connection.in;
         while (in.remaining() >= 4) {
             int at = in.position();

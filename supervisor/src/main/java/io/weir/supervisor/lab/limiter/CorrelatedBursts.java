@@ -7,9 +7,9 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketModel;
 import io.weir.limiter.algorithm.Graph;
 import io.weir.limiter.simulation.LimiterWorld.Setup;
-import io.weir.limiter.simulation.Links;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
+import io.weir.limiter.simulation.SimulatedLinks;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabReport.Axis;
@@ -69,7 +69,7 @@ public final class CorrelatedBursts implements Experiment {
         }
 
         Setup setup(Limit limit) {
-            Setup setup = Setup.of(limit, this == CENTRAL ? 1 : BROKERS, Links.perfect(LINK_NS));
+            Setup setup = Setup.of(limit, this == CENTRAL ? 1 : BROKERS, SimulatedLinks.perfect(LINK_NS));
             return this == BORROWING
                     ? setup.borrowing(Graph.ring(
                             BROKERS, IntStream.rangeClosed(2, BROKERS / 2).toArray()))

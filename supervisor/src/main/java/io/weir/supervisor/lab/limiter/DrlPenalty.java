@@ -8,9 +8,9 @@ import io.weir.limiter.algorithm.BucketModel;
 import io.weir.limiter.algorithm.Graph;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.LimiterWorld.Setup;
-import io.weir.limiter.simulation.Links;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
+import io.weir.limiter.simulation.SimulatedLinks;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabReport.Axis;
@@ -61,7 +61,7 @@ public final class DrlPenalty implements Experiment {
             this.label = label;
         }
 
-        Setup setup(int k, Limit limit, Links links) {
+        Setup setup(int k, Limit limit, SimulatedLinks links) {
             Setup even = Setup.of(limit, this == CENTRAL ? 1 : k, links);
             return switch (this) {
                 case CENTRAL, STATIC -> even;
@@ -112,7 +112,7 @@ public final class DrlPenalty implements Experiment {
 
     private static Map<String, LimiterTrial.Plan> plans() {
         Map<String, LimiterTrial.Plan> plans = new LinkedHashMap<>();
-        Links links = Links.perfect(LINK_NS);
+        SimulatedLinks links = SimulatedLinks.perfect(LINK_NS);
         plans.put(key(Design.CENTRAL, 1), plan(Design.CENTRAL.setup(1, LIMIT, links), 1));
         for (int k = 2; k <= MAX_K; k++) {
             for (Design design : SIDE_BY_SIDE) {
@@ -142,7 +142,7 @@ public final class DrlPenalty implements Experiment {
                 ? publisher -> 0
                 : publisher -> publisher % 2 == 0 ? 0 : 1 + publisher / 2 % (MAX_K - 1);
         return new LimiterTrial.Plan(
-                design.setup(MAX_K, LIMIT, Links.perfect(LINK_NS)),
+                design.setup(MAX_K, LIMIT, SimulatedLinks.perfect(LINK_NS)),
                 random -> new PublisherArrivals(PUBLISHERS / 2, MESSAGES_PER_SECOND, 1, 1, placement, random),
                 SHIFT_FROM_SECONDS,
                 SHIFT_UNTIL_SECONDS);
@@ -155,7 +155,7 @@ public final class DrlPenalty implements Experiment {
         }
 
         Setup setup() {
-            return Setup.of(LIMIT, MAX_K, Links.perfect(linkNs)).borrowing(lenders);
+            return Setup.of(LIMIT, MAX_K, SimulatedLinks.perfect(linkNs)).borrowing(lenders);
         }
     }
 

@@ -6,9 +6,9 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Graph;
 import io.weir.limiter.simulation.LimiterWorld.Setup;
-import io.weir.limiter.simulation.Links;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
+import io.weir.limiter.simulation.SimulatedLinks;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabReport.Axis;
@@ -91,7 +91,7 @@ public final class DrlTradeoff implements Experiment {
     }
 
     private static Setup split(int k, double servedPerSecond) {
-        return Setup.of(LIMIT, k, Links.perfect(LINK_NS)).serving(1e9 / servedPerSecond);
+        return Setup.of(LIMIT, k, SimulatedLinks.perfect(LINK_NS)).serving(1e9 / servedPerSecond);
     }
 
     private static LimiterTrial.Plan plan(Setup setup, int k) {

@@ -16,11 +16,11 @@ import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.BrokerCapacities;
 import io.weir.supervisor.placement.algorithm.ClusterPlan;
+import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Planner;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.PublisherTable;
 import io.weir.supervisor.placement.algorithm.Slo;
-import io.weir.supervisor.placement.algorithm.Topic;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -91,7 +91,7 @@ public final class PlacementScale implements Experiment {
         TopicName[] names = new TopicName[topics];
         for (int t = 0; t < topics; t++) {
             names[t] = new TopicName("topic-" + t);
-            table.define(new Topic(names[t], Limit.of(1_000, 100), Slo.p99(1_000_000)));
+            table.define(new PlacedTopic(names[t], Limit.of(1_000, 100), Slo.p99(1_000_000)));
         }
         double total = 0;
         for (int id = 0; id < publishers; id++) {

@@ -14,11 +14,11 @@ import io.weir.supervisor.placement.algorithm.Forecast;
 import io.weir.supervisor.placement.algorithm.LatencyCounts;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.LoadDistribution.Settings;
+import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Planner;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.ServiceModel;
 import io.weir.supervisor.placement.algorithm.Slo;
-import io.weir.supervisor.placement.algorithm.Topic;
 import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.TraceForecast;
 import java.util.Arrays;
@@ -203,7 +203,7 @@ final class PlacementTrial {
     private final Setup setup;
     private final long seed;
     private final ServiceModel[] services = new ServiceModel[BROKERS];
-    private final Topic topic;
+    private final PlacedTopic topic;
     private final TopicTrace trace;
 
     /** What chance is for: the streams of one trial. */
@@ -230,7 +230,7 @@ final class PlacementTrial {
                         / setup.kind().totalRate());
         this.trace = traffic(Chance.PROFILE).trace((long) (seconds * SECOND_NS));
         Limit limit = PublisherTraffic.limit(setup.kind(), trace, NO_WAIT);
-        this.topic = new Topic(TOPIC, limit, SLO, setup.kind().batch());
+        this.topic = new PlacedTopic(TOPIC, limit, SLO, setup.kind().batch());
     }
 
     private SplittableRandom random(Chance of) {

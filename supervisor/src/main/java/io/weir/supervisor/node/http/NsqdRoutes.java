@@ -16,7 +16,7 @@ import io.weir.supervisor.node.http.RouteTable.Access;
 import io.weir.supervisor.node.http.RouteTable.Handler;
 import io.weir.supervisor.node.http.RouteTable.Route;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
-import io.weir.topics.api.Intake;
+import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.transport.api.MessageContext;
@@ -107,8 +107,8 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publish(Call call) {
-        Intake intake = intake();
-        Intake.Bounds bounds = topics.intakeBounds();
+        InProcessPublisher intake = intake();
+        InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         long deferMs = call.parameter("defer")
                 .map(text -> deferMs(text, bounds.maxDelayMs()))
@@ -124,8 +124,8 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publishBatch(Call call) {
-        Intake intake = intake();
-        Intake.Bounds bounds = topics.intakeBounds();
+        InProcessPublisher intake = intake();
+        InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         boolean binary = call.flag("binary", false);
         PublisherIdentity publisher = publisher(call);
@@ -166,7 +166,7 @@ final class NsqdRoutes {
         }
     }
 
-    private Intake intake() {
+    private InProcessPublisher intake() {
         return topics.intake()
                 .orElseThrow(() ->
                         new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting"));

@@ -14,11 +14,11 @@ import io.weir.limiter.algorithm.Share;
 public final class BucketForecast implements Forecast {
     private static final int PLACES = 8;
 
-    private final Topic topic;
+    private final PlacedTopic topic;
     private final ServiceModel service;
     private final double otherBatch;
 
-    public BucketForecast(Topic topic, ServiceModel service, int otherBatch) {
+    public BucketForecast(PlacedTopic topic, ServiceModel service, int otherBatch) {
         this.topic = topic;
         this.service = service;
         this.otherBatch = otherBatch;

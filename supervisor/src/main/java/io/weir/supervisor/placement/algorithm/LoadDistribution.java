@@ -76,7 +76,7 @@ public final class LoadDistribution {
         public static final Settings DEFAULT = new Settings(2_000_000_000L, 60_000_000_000L, true);
     }
 
-    private final Topic topic;
+    private final PlacedTopic topic;
     private final TopicMembers members;
     private final BrokerCapacities brokers;
     private final Policy policy;
@@ -135,7 +135,7 @@ public final class LoadDistribution {
      * @param forecast empty: begin from rates alone, as the paper does
      */
     public LoadDistribution(
-            Topic topic,
+            PlacedTopic topic,
             TopicMembers members,
             BrokerCapacities brokers,
             Policy policy,
@@ -415,7 +415,7 @@ public final class LoadDistribution {
     private void resize(int[] homes, int broker, int size) {
         int[] own = with(homes, broker);
         if (own.length > size) {
-            int[] kept = Draw.divide(
+            int[] kept = ProportionalDraw.divide(
                     members,
                     own,
                     new double[] {size / (double) own.length, 1 - size / (double) own.length},
@@ -427,7 +427,8 @@ public final class LoadDistribution {
         } else if (own.length < size) {
             int[] others = with(homes, Assignment.UNPLACED);
             double part = Math.min(1, (size - own.length) / (double) Math.max(1, others.length));
-            int[] taken = Draw.divide(members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
+            int[] taken = ProportionalDraw.divide(
+                    members, others, new double[] {part, 1 - part}, policy.mindsGroups(), random);
             for (int i = 0; i < others.length; i++) {
                 if (taken[i] == 0) {
                     homes[others[i]] = broker;

@@ -88,7 +88,7 @@ public final class Planner {
             }
             parts[room.length] = Math.max(0, 1 - placed / rate);
         }
-        int[] targets = Draw.divide(members, pool, parts, policy.mindsGroups(), random);
+        int[] targets = ProportionalDraw.divide(members, pool, parts, policy.mindsGroups(), random);
         double[] given = new double[room.length];
         for (int i = 0; i < pool.length; i++) {
             homes[pool[i]] = targets[i] == room.length ? Assignment.UNPLACED : targets[i];
@@ -143,7 +143,7 @@ public final class Planner {
         if (!over && !leftOut) {
             return;
         }
-        Draw.sortByRate(members, pool, 0, pool.length);
+        ProportionalDraw.sortByRate(members, pool, 0, pool.length);
         int[] moved = new int[room.length];
         for (int member : pool) {
             int from = homes[member];

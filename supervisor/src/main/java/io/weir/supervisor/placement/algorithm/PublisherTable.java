@@ -25,7 +25,7 @@ public final class PublisherTable {
     private static final int FREE = -1;
     private static final double MAX_RATE = 1e9;
 
-    private final List<Topic> topics = new ArrayList<>();
+    private final List<PlacedTopic> topics = new ArrayList<>();
     private final Map<TopicName, Integer> topicIndex = new HashMap<>();
     private final List<String> groupKeys = new ArrayList<>();
     private final Map<GroupKey, Integer> groupIndex = new HashMap<>();
@@ -45,7 +45,7 @@ public final class PublisherTable {
     private record GroupKey(int topic, String key) {}
 
     /** Makes a topic known, or changes its limit or objective. */
-    public void define(Topic topic) {
+    public void define(PlacedTopic topic) {
         Integer known = topicIndex.putIfAbsent(topic.name(), topics.size());
         if (known == null) {
             topics.add(topic);
@@ -54,7 +54,7 @@ public final class PublisherTable {
         }
     }
 
-    public Optional<Topic> topic(TopicName name) {
+    public Optional<PlacedTopic> topic(TopicName name) {
         return Optional.ofNullable(topicIndex.get(name)).map(topics::get);
     }
 
@@ -186,7 +186,7 @@ public final class PublisherTable {
             return starts.length - 1;
         }
 
-        public Topic topic(int index) {
+        public PlacedTopic topic(int index) {
             return topics.get(index);
         }
 

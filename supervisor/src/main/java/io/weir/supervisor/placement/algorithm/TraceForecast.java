@@ -10,14 +10,14 @@ public final class TraceForecast implements Forecast {
     /** A part of the trace at its beginning, while the buckets are still full and the server idle, is not counted. */
     private static final double WARM_UP = 0.1;
 
-    private final Topic topic;
+    private final PlacedTopic topic;
     private final TopicTrace trace;
     private final ServiceModel service;
     private final int otherBatch;
     private final long seed;
 
     /** @param seed chance is the same for every question, so that two answers differ by what was asked only */
-    public TraceForecast(Topic topic, TopicTrace trace, ServiceModel service, int otherBatch, long seed) {
+    public TraceForecast(PlacedTopic topic, TopicTrace trace, ServiceModel service, int otherBatch, long seed) {
         if (trace.size() == 0) {
             throw new IllegalArgumentException("the trace of topic " + topic.name() + " is empty");
         }

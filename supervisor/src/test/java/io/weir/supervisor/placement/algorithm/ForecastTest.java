@@ -25,8 +25,8 @@ class ForecastTest {
                 .assignment();
     }
 
-    private static Topic topic(double rate, double burst, int batch) {
-        return new Topic(new TopicName("orders"), Limit.of(1.1 * rate, burst), SLO, batch);
+    private static PlacedTopic topic(double rate, double burst, int batch) {
+        return new PlacedTopic(new TopicName("orders"), Limit.of(1.1 * rate, burst), SLO, batch);
     }
 
     private static TopicTrace trace(int publishers, int batch, int groupSize) {
@@ -53,7 +53,7 @@ class ForecastTest {
         int[][] cases = {{1_000, 1}, {4_000, 1}, {6_000, 2}, {6_000, 4}, {1_000, 3}};
         for (int[] some : cases) {
             TopicMembers members = TopicMembers.even(some[0], 10, 1);
-            Topic topic = topic(members.rate(), 31, 1);
+            PlacedTopic topic = topic(members.rate(), 31, 1);
             Assignment assignment = on(some[1], members);
             double formula = new BucketForecast(topic, SERVICE, 10)
                     .predict(assignment, 0, 0)
@@ -72,7 +72,7 @@ class ForecastTest {
         double before = -1;
         for (int size : new int[] {1, 2, 5, 10, 20}) {
             TopicMembers members = TopicMembers.even(1_000, 10, size);
-            Topic topic = topic(members.rate(), 31 * 10.0 * size, 10);
+            PlacedTopic topic = topic(members.rate(), 31 * 10.0 * size, 10);
             double part = new BucketForecast(topic, SERVICE, 10)
                     .predict(on(1, members), 0, 0)
                     .tooSlow();
@@ -85,7 +85,7 @@ class ForecastTest {
     @Test
     void shouldSeeMoreTooSlowWhenTheBrokerCarriesMore() {
         TopicMembers members = TopicMembers.even(3_000, 10, 1);
-        Topic topic = topic(members.rate(), 31, 1);
+        PlacedTopic topic = topic(members.rate(), 31, 1);
         TopicTrace trace = trace(3_000, 1, 1);
         double before = 0;
         for (double other : new double[] {0, 30_000, 50_000, 70_000}) {
@@ -107,7 +107,7 @@ class ForecastTest {
     @Test
     void shouldSeeTheGroupWhenTheTraceHasOne() {
         TopicMembers members = TopicMembers.even(1_000, 10, 20);
-        Topic topic = topic(members.rate(), 31 * 200, 10);
+        PlacedTopic topic = topic(members.rate(), 31 * 200, 10);
         TraceForecast forecast = new TraceForecast(topic, trace(1_000, 10, 20), SERVICE, 10, 1);
         assertThat(forecast.predict(on(1, members), 0, 0).fits(SLO)).isFalse();
         assertThat(forecast.predict(on(5, members), 0, 0).fits(SLO)).isTrue();

@@ -17,7 +17,8 @@ import org.junit.jupiter.api.Test;
 /** Against brokers that follow a rule instead of a simulation: broker b meets the objective with up to {@code holds[b]} publishers. */
 class LoadDistributionTest {
     private static final long SECOND = 1_000_000_000L;
-    private static final Topic TOPIC = new Topic(new TopicName("orders"), Limit.of(100_000, 1_000), Slo.p99(1_000_000));
+    private static final PlacedTopic TOPIC =
+            new PlacedTopic(new TopicName("orders"), Limit.of(100_000, 1_000), Slo.p99(1_000_000));
     private static final int MOST_WINDOWS = 20_000;
 
     private long nowNs = 5 * SECOND;

@@ -153,7 +153,7 @@ class PlannerPropertiesTest {
             double sum = Arrays.stream(parts).sum();
             Arrays.setAll(parts, i -> parts[i] / sum);
             int[] pool = IntStream.range(0, members.size()).toArray();
-            int[] targets = Draw.divide(members, pool, parts, true, random);
+            int[] targets = ProportionalDraw.divide(members, pool, parts, true, random);
             int[][] drawn = new int[members.groups()][parts.length];
             int[] size = new int[members.groups()];
             for (int i = 0; i < pool.length; i++) {
@@ -180,7 +180,7 @@ class PlannerPropertiesTest {
             Arrays.fill(parts, 1.0 / k);
             int[] pool = IntStream.range(0, members.size()).toArray();
             int[] total = new int[k];
-            for (int target : Draw.divide(members, pool, parts, true, random)) {
+            for (int target : ProportionalDraw.divide(members, pool, parts, true, random)) {
                 total[target]++;
             }
             for (int t = 0; t < k; t++) {

@@ -21,8 +21,8 @@ class PublisherTableTest {
     private final PublisherTable table = new PublisherTable();
 
     PublisherTableTest() {
-        table.define(new Topic(ORDERS, Limit.of(1_000, 10), Slo.p99(1_000_000)));
-        table.define(new Topic(BILLS, Limit.of(1_000, 10), Slo.p99(1_000_000)));
+        table.define(new PlacedTopic(ORDERS, Limit.of(1_000, 10), Slo.p99(1_000_000)));
+        table.define(new PlacedTopic(BILLS, Limit.of(1_000, 10), Slo.p99(1_000_000)));
     }
 
     @Test

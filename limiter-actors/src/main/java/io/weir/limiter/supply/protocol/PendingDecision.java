@@ -13,17 +13,17 @@ import java.util.Map;
  * Something for a {@link Bookkeeper} to decide when it is idle, with what it holds then. Until that a {@link SupplyNode} keeps it
  * back; one that comes to nothing is asked for again by whoever wants it.
  */
-interface Decision {
+interface PendingDecision {
     List<Effect> decide(Bookkeeper keeper);
 
-    record Credit(PeerMessage.Sent sent) implements Decision {
+    record Credit(PeerMessage.Sent sent) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.transfer(sent.transfer(), sent.sender());
         }
     }
 
-    record Settle(Transfer.Id acknowledged) implements Decision {
+    record Settle(Transfer.Id acknowledged) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.acknowledged(acknowledged);
@@ -31,28 +31,28 @@ interface Decision {
     }
 
     /** Open transfers to a holder whose journal is closed. */
-    record EndTransfers(Ledger destination) implements Decision {
+    record EndTransfers(Ledger destination) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.destinationClosed(destination);
         }
     }
 
-    record Mint(LimitBook.Page page) implements Decision {
+    record Mint(LimitBook.Page page) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.mint(page.last(), page.before());
         }
     }
 
-    record Burn(TopicName topic) implements Decision {
+    record Burn(TopicName topic) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.burn(topic);
         }
     }
 
-    record Refloor(TopicName topic, int floorPermille) implements Decision {
+    record Refloor(TopicName topic, int floorPermille) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return keeper.refloor(topic, floorPermille);
@@ -60,7 +60,7 @@ interface Decision {
     }
 
     /** A share that can't admit goes as a whole to somebody who may have the burst for it. */
-    record HandOn(Holder to, TopicName topic) implements Decision {
+    record HandOn(Holder to, TopicName topic) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             return given(keeper, to, Map.of(topic, keeper.ledger().share(topic)));
@@ -68,7 +68,7 @@ interface Decision {
     }
 
     /** The own part of a debt, for the one who burns it. */
-    record Contribute(PeerMessage.Collect collect, Share limit) implements Decision {
+    record Contribute(PeerMessage.Collect collect, Share limit) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             Holding mine = keeper.ledger().share(collect.topic());
@@ -78,7 +78,7 @@ interface Decision {
     }
 
     /** What somebody in the middle of the cluster ordered, or what a new topic's minter sends to the others. */
-    record Distribute(Holder to, Map<TopicName, Share> parts) implements Decision {
+    record Distribute(Holder to, Map<TopicName, Share> parts) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             Map<TopicName, Holding> wanted = new LinkedHashMap<>();

@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
  * Changes limits, one change at a time, and records when: a raise counts from the moment it was asked for, a lowering from the moment
  * the store says it is done, which no broker's memory can say as surely.
  */
-final class LimitBook {
-    private static final Logger LOG = LoggerFactory.getLogger(LimitBook.class);
+final class LimitChanges {
+    private static final Logger LOG = LoggerFactory.getLogger(LimitChanges.class);
     private static final long AGAIN_MS = 300;
 
     private final Ground ground;
@@ -29,7 +29,7 @@ final class LimitBook {
     private final HistoryWriter history;
     private final Map<String, Double> factors = new HashMap<>();
 
-    LimitBook(Ground ground, List<String> brokers, StoreRecorder store, HistoryWriter history) {
+    LimitChanges(Ground ground, List<String> brokers, StoreRecorder store, HistoryWriter history) {
         this.ground = ground;
         this.brokers = List.copyOf(brokers);
         this.store = store;

@@ -12,12 +12,12 @@ import java.util.random.RandomGenerator;
  * @param lateness the chance that a copy is late
  * @param latestNs a late copy takes up to this much longer
  */
-public record Links(long delayNs, double loss, double duplication, double lateness, long latestNs) {
+public record SimulatedLinks(long delayNs, double loss, double duplication, double lateness, long latestNs) {
     /** What {@link #arrivalNs} answers for a copy that is lost. */
     public static final long LOST = -1;
 
-    public static Links perfect(long delayNs) {
-        return new Links(delayNs, 0, 0, 0, 0);
+    public static SimulatedLinks perfect(long delayNs) {
+        return new SimulatedLinks(delayNs, 0, 0, 0, 0);
     }
 
     boolean faulty() {

@@ -7,7 +7,7 @@ import java.util.SplittableRandom;
  * something was sent or answered: a broker that stalls does not slow its publishers down, it makes their messages late. A heap of
  * fixed size; nothing is allocated once it is built.
  */
-final class Schedule {
+final class SendSchedule {
     /** How a publisher's times follow each other. */
     enum Distribution {
         /** Exponential gaps. */
@@ -23,7 +23,7 @@ final class Schedule {
     private final long[] dueNs;
     private final int[] publishers;
 
-    Schedule(Distribution distribution, int publishers, double eventsPerSecond, long startNs, long seed) {
+    SendSchedule(Distribution distribution, int publishers, double eventsPerSecond, long startNs, long seed) {
         this.distribution = distribution;
         this.gapNs = 1e9 * publishers / eventsPerSecond;
         this.random = new SplittableRandom(seed);

@@ -50,7 +50,7 @@ import picocli.CommandLine.Spec;
             "  weir bench placement -o json | jq '.scenarios[] | {name, p99Ratio}'",
             "  weir bench placement --http HOST:PORT    at brokers that run with weir.placement.enabled = on and capacity = 500"
         })
-final class PlacementCommand implements Callable<Integer> {
+final class PlacementBenchCommand implements Callable<Integer> {
     private static final int BROKERS = 6;
     private static final long CLEAN_WITHIN_S = 60;
     private static final double NO_OBJECTIVE_MS = 60_000;
@@ -103,7 +103,7 @@ final class PlacementCommand implements Callable<Integer> {
     private Long seed;
 
     private final CountDownLatch cleanedUp = new CountDownLatch(1);
-    private final AtomicReference<PlacementTrial> running = new AtomicReference<>();
+    private final AtomicReference<PlacementRound> running = new AtomicReference<>();
     private volatile boolean interrupted;
 
     /** What one policy did in all rounds of a scenario. */
@@ -111,7 +111,7 @@ final class PlacementCommand implements Callable<Integer> {
             PlacementScenario scenario,
             Limit limit,
             Comparison figures,
-            Map<String, List<PlacementTrial.Outcome>> outcomes) {
+            Map<String, List<PlacementRound.Outcome>> outcomes) {
         double ratio() {
             Double ratio = figures.ratio(scenario.baseline(), "p99Micros");
             return ratio == null ? 1 : ratio;
@@ -153,7 +153,7 @@ final class PlacementCommand implements Callable<Integer> {
     /** Ctrl-C: the command's own thread cleans up, and the process lives as long as that takes. */
     private void interrupt(Thread main) {
         interrupted = true;
-        PlacementTrial trial = running.get();
+        PlacementRound trial = running.get();
         if (trial != null) {
             trial.stop();
         }
@@ -223,10 +223,10 @@ final class PlacementCommand implements Callable<Integer> {
             // What is compared is where the policies put publishers, so nothing is to be shed for an objective.
             cluster.ask("PUT", "/v1/placement/topics/" + topic + "/objective", Map.of("p99Ms", NO_OBJECTIVE_MS));
             Comparison figures = new Comparison();
-            Map<String, List<PlacementTrial.Outcome>> outcomes = new LinkedHashMap<>();
+            Map<String, List<PlacementRound.Outcome>> outcomes = new LinkedHashMap<>();
             for (int round = 1; round <= rounds; round++) {
                 for (String policy : List.of(PlacementScenario.SUBJECT, scenario.baseline())) {
-                    PlacementTrial.Outcome outcome = round(cluster, scenario, topic, policy, round, drawnFrom);
+                    PlacementRound.Outcome outcome = round(cluster, scenario, topic, policy, round, drawnFrom);
                     figures.add(policy, outcome.result());
                     outcomes.computeIfAbsent(policy, fresh -> new ArrayList<>()).add(outcome);
                 }
@@ -239,19 +239,19 @@ final class PlacementCommand implements Callable<Integer> {
         }
     }
 
-    private PlacementTrial.Outcome round(
+    private PlacementRound.Outcome round(
             BenchCluster cluster, PlacementScenario scenario, String topic, String policy, int round, long drawnFrom)
             throws IOException {
         String prefix = String.format("%s, round %d of %d, %s: ", scenario.name(), round, rounds, policy);
         // Independent publishers draw other times each round; groups keep the phases that the limit was profiled for.
-        long drawn = scenario.distribution() == Schedule.Distribution.periodic ? drawnFrom : drawnFrom + round;
-        PlacementTrial trial = new PlacementTrial(
+        long drawn = scenario.distribution() == SendSchedule.Distribution.periodic ? drawnFrom : drawnFrom + round;
+        PlacementRound trial = new PlacementRound(
                 cluster, scenario, topic, drawn, time(settleSeconds), time(seconds), line -> tell(prefix + line));
         running.set(trial);
         if (interrupted) {
             trial.stop();
         }
-        PlacementTrial.Outcome outcome = trial.run(policy);
+        PlacementRound.Outcome outcome = trial.run(policy);
         Result result = outcome.result();
         tell(String.format(
                 Locale.ROOT,
@@ -312,13 +312,13 @@ final class PlacementCommand implements Callable<Integer> {
         }
     }
 
-    private static String brokers(List<PlacementTrial.Outcome> outcomes) {
+    private static String brokers(List<PlacementRound.Outcome> outcomes) {
         int least = outcomes.stream()
-                .mapToInt(PlacementTrial.Outcome::brokers)
+                .mapToInt(PlacementRound.Outcome::brokers)
                 .min()
                 .orElse(0);
         int most = outcomes.stream()
-                .mapToInt(PlacementTrial.Outcome::brokers)
+                .mapToInt(PlacementRound.Outcome::brokers)
                 .max()
                 .orElse(0);
         return least == most ? "" + least : least + " to " + most;

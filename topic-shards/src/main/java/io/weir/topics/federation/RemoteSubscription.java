@@ -6,12 +6,12 @@ import io.weir.topics.algorithm.LongRing;
  * One channel's subscription at another broker, seen from the consumers' side: what of that broker is here, what it was told, and
  * what it is still to be told. Nothing is queued but what is owed; a peer without room is told the latest when it has some.
  */
-final class Inlet {
+final class RemoteSubscription {
     private static final int NOT_YET = -1;
 
     final int id;
     final PeerEnd peer;
-    final Visitors visitors;
+    final RemoteMessages visitors;
     /** In the channel's entries. */
     final int slot;
     /** Messages of that broker which are here: waiting, deferred or with consumers. */
@@ -29,7 +29,7 @@ final class Inlet {
     /** Id, attempts and delay of each. */
     private final LongRing back = new LongRing();
 
-    Inlet(int id, PeerEnd peer, Visitors visitors, int slot) {
+    RemoteSubscription(int id, PeerEnd peer, RemoteMessages visitors, int slot) {
         this.id = id;
         this.peer = peer;
         this.visitors = visitors;

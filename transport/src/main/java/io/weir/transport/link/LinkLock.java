@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
  * Whose turn it is to touch the links: the broker's thread's or the link thread's. The broker's never waits. If it is not its turn it goes
  * on without, and is woken when it is.
  */
-final class Turn {
+final class LinkLock {
     private static final long WAIT_NS = TimeUnit.MICROSECONDS.toNanos(20);
 
     private final Runnable wakeUp;
@@ -16,7 +16,7 @@ final class Turn {
     private volatile boolean wanted;
     private volatile boolean missed;
 
-    Turn(Runnable wakeUp) {
+    LinkLock(Runnable wakeUp) {
         this.wakeUp = wakeUp;
     }
 

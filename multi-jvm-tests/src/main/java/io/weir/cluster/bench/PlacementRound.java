@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  * One topic placed by one policy and measured: the load runs from the beginning, at half its pace, since placement and the limit follow it;
  * when the topic is placed and the limit has had time to follow, all of it runs and is measured.
  */
-final class PlacementTrial {
+final class PlacementRound {
     private static final Duration PLACED_WITHIN = Duration.ofSeconds(120);
     /** Full load before it is measured. */
     private static final Duration FULL = Duration.ofSeconds(3);
@@ -60,7 +60,7 @@ final class PlacementTrial {
     private Generator generator;
     private boolean stopped;
 
-    PlacementTrial(
+    PlacementRound(
             BenchCluster cluster,
             PlacementScenario scenario,
             String topic,

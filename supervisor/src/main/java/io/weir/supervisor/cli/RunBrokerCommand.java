@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
             "  WEIR_BROKER_ID=b1 WEIR_STORE_URL=jdbc:postgresql://db/weir weir broker --config broker.conf",
             "  weir broker stop b2        b2 of the last 'weir up' leaves the cluster and ends"
         })
-public final class BrokerCommand implements CliCommand {
+public final class RunBrokerCommand implements CliCommand {
     @Option(
             names = "--config",
             paramLabel = "FILE",

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** A broker's end of placement: a real message path and its table, a store in memory, and the singleton played by a probe. */
 @Timeout(60)
-class PlacementDeskTest {
+class PlacementAgentTest {
     private static final TopicName ORDERS = new TopicName("orders");
     private static final BrokerId HERE = new BrokerId("here");
     private static final BrokerId THERE = new BrokerId("there");
@@ -68,7 +68,7 @@ class PlacementDeskTest {
     private final PlacementTable table = new PlacementTable(HERE);
     private final TestProbe<Placement.Command> singleton = kit.createTestProbe();
     private MessagePath path;
-    private ActorRef<PlacementDesk.Command> desk;
+    private ActorRef<PlacementAgent.Command> desk;
 
     @BeforeEach
     void start() throws IOException {
@@ -91,7 +91,7 @@ class PlacementDeskTest {
                 System::nanoTime);
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
         path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
-        desk = kit.spawn(PlacementDesk.create(
+        desk = kit.spawn(PlacementAgent.create(
                 HERE, path, table, store, Runnable::run, singleton.getRef(), EVERY, SESSION, clock::get));
     }
 
@@ -222,7 +222,7 @@ class PlacementDeskTest {
         publish(2, "", 6, 1);
         Report before = report();
         assertThat(report().number()).isEqualTo(1);
-        desk.tell(new PlacementDesk.SendAll());
+        desk.tell(new PlacementAgent.SendAll());
         Report anew = report();
         assertThat(anew.number()).isZero();
         assertThat(anew.session()).isNotEqualTo(before.session());
@@ -263,7 +263,7 @@ class PlacementDeskTest {
         publish(1, "", 5, 1);
         assertThat(orders(report()).revision()).isZero();
         store.replace(0, decision(1, THERE, 1));
-        desk.tell(new PlacementDesk.LookNow());
+        desk.tell(new PlacementAgent.LookNow());
         await("its home is another", Duration.ZERO, () -> THERE.equals(publish(1, "", 5, 1)));
         publish(1, "", 50, 1);
         assertThat(orders(report()).revision())
@@ -279,10 +279,10 @@ class PlacementDeskTest {
     @Test
     void shouldKeepHomesWhileTheStoreIsAwayAndLookAgainWhenItIsBack() {
         store.replace(0, decision(1, THERE, 1));
-        desk.tell(new PlacementDesk.LookNow());
+        desk.tell(new PlacementAgent.LookNow());
         await("its home is another", Duration.ZERO, () -> THERE.equals(publish(1, "", 5, 1)));
         store.away = true;
-        desk.tell(new PlacementDesk.LookNow());
+        desk.tell(new PlacementAgent.LookNow());
         time.timePasses(Duration.ofSeconds(5));
         assertThat(publish(1, "", 5, 1)).isEqualTo(THERE);
         store.away = false;
@@ -298,7 +298,7 @@ class PlacementDeskTest {
         clock.addAndGet(EVERY.toNanos());
         time.timePasses(EVERY);
         singleton.expectNoMessage(Duration.ofMillis(200));
-        desk.tell(new PlacementDesk.LookNow());
+        desk.tell(new PlacementAgent.LookNow());
         time.timePasses(Duration.ofSeconds(2));
         singleton.expectNoMessage(Duration.ofMillis(200));
     }

@@ -11,7 +11,7 @@ import java.util.random.RandomGenerator;
  *
  * <p>A policy that is blind to groups draws the same way from all publishers, shuffled, as if they were one group.
  */
-final class Draw {
+final class ProportionalDraw {
     private static final double WHOLE = 1e-9;
 
     private final TopicMembers members;
@@ -20,7 +20,7 @@ final class Draw {
     private final double[] rateBehind;
     private final int[] slots;
 
-    private Draw(TopicMembers members, double[] parts) {
+    private ProportionalDraw(TopicMembers members, double[] parts) {
         this.members = members;
         this.parts = parts;
         this.behind = new double[parts.length];
@@ -34,7 +34,7 @@ final class Draw {
      * @return the target of {@code pool[i]}, in the order that {@code pool} has afterwards
      */
     static int[] divide(TopicMembers members, int[] pool, double[] parts, boolean mindsGroups, RandomGenerator random) {
-        Draw draw = new Draw(members, parts);
+        ProportionalDraw draw = new ProportionalDraw(members, parts);
         int[] targets = new int[pool.length];
         if (!mindsGroups) {
             shuffle(pool, 0, pool.length, random);

@@ -37,7 +37,7 @@ import java.util.function.LongSupplier;
  * notices by its number and has everything told again. Nothing is queued here: what could not be told waits in the counters it was taken
  * from, or is told anew.
  */
-public final class PlacementDesk extends AbstractBehavior<PlacementDesk.Command> {
+public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Command> {
     public static final String NAME = "placement-desk";
 
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -110,11 +110,11 @@ public final class PlacementDesk extends AbstractBehavior<PlacementDesk.Command>
             Duration every,
             long session,
             LongSupplier clock) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementDesk(
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementAgent(
                 context, timers, here, path, table, decisions, storeThreads, placement, every, session, clock)));
     }
 
-    private PlacementDesk(
+    private PlacementAgent(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
             BrokerId here,
@@ -128,7 +128,7 @@ public final class PlacementDesk extends AbstractBehavior<PlacementDesk.Command>
             LongSupplier clock) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
-        context.setLoggerName(PlacementDesk.class);
+        context.setLoggerName(PlacementAgent.class);
         this.timers = timers;
         this.here = here;
         this.path = path;

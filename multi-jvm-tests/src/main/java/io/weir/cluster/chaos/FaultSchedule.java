@@ -21,7 +21,7 @@ import java.util.Set;
  *   <li>Every fault ends before the schedule does, and undoes all that it did.
  * </ul>
  */
-public record Schedule(long seed, List<Episode> episodes) {
+public record FaultSchedule(long seed, List<Episode> episodes) {
     static final int BETWEEN_STARTS_MS = 3_000;
     private static final int LEAST_REST_MS = BETWEEN_STARTS_MS;
     private static final int MOST_REST_MS = 6_000;
@@ -32,7 +32,7 @@ public record Schedule(long seed, List<Episode> episodes) {
     /** An act at its moment since the schedule's start. */
     public record Timed(long atMs, Episode episode, Act act) {}
 
-    public Schedule {
+    public FaultSchedule {
         episodes = List.copyOf(episodes);
     }
 
@@ -40,7 +40,7 @@ public record Schedule(long seed, List<Episode> episodes) {
      * @param faults those that may come; at least one must be possible in the scene
      * @param duration within which all of them end; the first comes even if it takes longer
      */
-    public static Schedule of(long seed, Scene scene, List<Fault> faults, Duration duration) {
+    public static FaultSchedule of(long seed, Scene scene, List<Fault> faults, Duration duration) {
         List<Fault> possible =
                 faults.stream().filter(fault -> fault.possible(scene)).toList();
         if (possible.isEmpty()) {
@@ -57,10 +57,10 @@ public record Schedule(long seed, List<Episode> episodes) {
                 Collections.shuffle(bag, random);
             }
             Fault fault = bag.remove(bag.size() - 1);
-            Episode next =
-                    fault.describe(new Draw(random, scene, fault, Set.of())).at(nowMs);
+            Episode next = fault.describe(new FaultDraw(random, scene, fault, Set.of()))
+                    .at(nowMs);
             if (next.endMs() > duration.toMillis() && !episodes.isEmpty()) {
-                return new Schedule(seed, episodes);
+                return new FaultSchedule(seed, episodes);
             }
             episodes.add(next);
             long endMs = next.endMs();
@@ -80,7 +80,7 @@ public record Schedule(long seed, List<Episode> episodes) {
             if (fault.touches() == first.fault().touches()) {
                 continue;
             }
-            Episode second = fault.describe(new Draw(random, scene, fault, first.down()))
+            Episode second = fault.describe(new FaultDraw(random, scene, fault, first.down()))
                     .at(first.startMs() + random.nextInt((int) first.lengthMs() + 1));
             if (second.endMs() <= latestMs
                     && first.down().size() + second.down().size() <= scene.mostDown()

@@ -8,13 +8,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class ScheduleTest {
+class SendScheduleTest {
     private static final long START_NS = Long.MAX_VALUE - 1_000_000_000L; // wraps within the run, as nanoTime may
 
     @ParameterizedTest
     @EnumSource
-    void shouldHoldTheRateInOrderOverAllPublishers(Schedule.Distribution distribution) {
-        Schedule schedule = new Schedule(distribution, 100, 10_000, START_NS, 42);
+    void shouldHoldTheRateInOrderOverAllPublishers(SendSchedule.Distribution distribution) {
+        SendSchedule schedule = new SendSchedule(distribution, 100, 10_000, START_NS, 42);
         int[] perPublisher = new int[100];
         long last = START_NS;
         int events = 0;
@@ -32,7 +32,7 @@ class ScheduleTest {
 
     @Test
     void shouldLeaveEqualGapsWhenPeriodic() {
-        Schedule schedule = new Schedule(Schedule.Distribution.periodic, 1, 1_000, 0, 1);
+        SendSchedule schedule = new SendSchedule(SendSchedule.Distribution.periodic, 1, 1_000, 0, 1);
         long first = schedule.nextNs();
         for (int i = 0; i < 10; i++) {
             assertThat(schedule.nextNs()).isEqualTo(first + i * 1_000_000L);
@@ -42,7 +42,7 @@ class ScheduleTest {
 
     @Test
     void shouldSpreadGapsAsAPoissonProcessDoes() {
-        Schedule schedule = new Schedule(Schedule.Distribution.poisson, 1, 1_000, 0, 7);
+        SendSchedule schedule = new SendSchedule(SendSchedule.Distribution.poisson, 1, 1_000, 0, 7);
         int shorterThanTheMean = 0;
         int gaps = 20_000;
         for (int i = 0; i < gaps; i++) {
@@ -56,8 +56,8 @@ class ScheduleTest {
 
     @Test
     void shouldDrawTheSameTimesFromTheSameSeed() {
-        Schedule one = new Schedule(Schedule.Distribution.poisson, 10, 1_000, 0, 5);
-        Schedule two = new Schedule(Schedule.Distribution.poisson, 10, 1_000, 0, 5);
+        SendSchedule one = new SendSchedule(SendSchedule.Distribution.poisson, 10, 1_000, 0, 5);
+        SendSchedule two = new SendSchedule(SendSchedule.Distribution.poisson, 10, 1_000, 0, 5);
         for (int i = 0; i < 100; i++) {
             assertThat(one.nextNs()).isEqualTo(two.nextNs());
             one.advance();
@@ -67,9 +67,9 @@ class ScheduleTest {
 
     @Test
     void shouldStretchGapsAndKeepPhases() {
-        Schedule usual = new Schedule(Schedule.Distribution.periodic, 1, 10, 0, 5);
+        SendSchedule usual = new SendSchedule(SendSchedule.Distribution.periodic, 1, 10, 0, 5);
         long phaseNs = usual.nextNs();
-        Schedule schedule = new Schedule(Schedule.Distribution.periodic, 1, 10, 0, 5);
+        SendSchedule schedule = new SendSchedule(SendSchedule.Distribution.periodic, 1, 10, 0, 5);
         schedule.stretch(3);
         schedule.advance();
         assertThat(schedule.nextNs()).isEqualTo(phaseNs + 300_000_000);

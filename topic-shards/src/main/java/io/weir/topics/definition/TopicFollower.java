@@ -36,7 +36,7 @@ import java.util.stream.Stream;
  * then every half minute, is to ask the path what it has and to lay what is newer. Then it also says which ephemeral topics are used
  * here: those that no broker uses are deleted.
  */
-public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
+public final class TopicFollower extends AbstractBehavior<TopicFollower.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
     private static final Duration REVIEW_EVERY = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -116,10 +116,10 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
             TopicDefaults defaults,
             Consumer<TopicDefinition> learned) {
         return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new TopicDesk(context, timers, here, path, rows, storeThreads, defaults, learned)));
+                timers -> new TopicFollower(context, timers, here, path, rows, storeThreads, defaults, learned)));
     }
 
-    private TopicDesk(
+    private TopicFollower(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
             BrokerId here,
@@ -130,7 +130,7 @@ public final class TopicDesk extends AbstractBehavior<TopicDesk.Command> {
             Consumer<TopicDefinition> learned) {
         super(context);
         // Found by itself it would be that of the timers around this behaviour.
-        context.setLoggerName(TopicDesk.class);
+        context.setLoggerName(TopicFollower.class);
         this.timers = timers;
         this.here = here;
         this.path = path;

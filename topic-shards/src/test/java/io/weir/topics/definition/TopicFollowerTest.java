@@ -35,18 +35,18 @@ import org.junit.jupiter.api.Timeout;
 
 /** A desk with a real message path in a cluster of one; topics are played by the test. */
 @Timeout(60)
-class TopicDeskTest {
+class TopicFollowerTest {
     private static final BrokerId HERE = new BrokerId("a");
     private static final TopicSettings SETTINGS = TopicSettings.defaults();
 
     private static ActorTestKit kit;
-    private static volatile TopicDeskTest current;
+    private static volatile TopicFollowerTest current;
 
     private final Rows rows = new Rows();
     private final AtomicInteger laysThatFail = new AtomicInteger();
     private final AtomicInteger ensuresThatFail = new AtomicInteger();
     private final ConcurrentLinkedQueue<String> asked = new ConcurrentLinkedQueue<>();
-    private final List<ActorRef<TopicDesk.Command>> desks = new ArrayList<>();
+    private final List<ActorRef<TopicFollower.Command>> desks = new ArrayList<>();
     private volatile boolean entitiesAreOutOfReach;
     private RunningBroker broker;
 
@@ -98,7 +98,7 @@ class TopicDeskTest {
         current = this;
         broker = new RunningBroker(
                 GatewaySettings.defaults(),
-                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicDesk.Wanted(topic))));
+                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicFollower.Wanted(topic))));
     }
 
     @AfterEach
@@ -109,7 +109,7 @@ class TopicDeskTest {
 
     /** The real one, but for those times that the message path is said to be too busy. */
     private static Behavior<ShardEntity.Command> shardEntity(String id) {
-        TopicDeskTest test = current;
+        TopicFollowerTest test = current;
         Behavior<ShardEntity.Command> real = ShardEntity.create(id, HERE, test.broker.path());
         return Behaviors.setup(context -> {
             ActorRef<ShardEntity.Command> behind = context.spawnAnonymous(real);
@@ -127,7 +127,7 @@ class TopicDeskTest {
     }
 
     private static Behavior<Topic.Command> topic(TopicName name) {
-        TopicDeskTest test = current;
+        TopicFollowerTest test = current;
         return Behaviors.receiveMessage(message -> {
             test.asked.add(message.getClass().getSimpleName() + " " + name);
             if (message instanceof Topic.Ensure ensure) {
@@ -156,8 +156,8 @@ class TopicDeskTest {
         });
     }
 
-    private ActorRef<TopicDesk.Command> desk() {
-        ActorRef<TopicDesk.Command> desk = kit.spawn(TopicDesk.create(
+    private ActorRef<TopicFollower.Command> desk() {
+        ActorRef<TopicFollower.Command> desk = kit.spawn(TopicFollower.create(
                 HERE,
                 broker.path(),
                 rows,
@@ -222,9 +222,9 @@ class TopicDeskTest {
         ensuresThatFail.set(2);
         TopicName topic = topic("wanted-again");
         rows.put(Definitions.of(topic, SETTINGS));
-        ActorRef<TopicDesk.Command> desk = desk();
-        desk.tell(new TopicDesk.ChannelWanted(topic, "work"));
-        desk.tell(new TopicDesk.ChannelWanted(topic, "rest"));
+        ActorRef<TopicFollower.Command> desk = desk();
+        desk.tell(new TopicFollower.ChannelWanted(topic, "work"));
+        desk.tell(new TopicFollower.ChannelWanted(topic, "rest"));
         RunningBroker.await("both are laid", () -> channelsHere(topic).equals(List.of("rest", "work")));
     }
 
@@ -248,12 +248,12 @@ class TopicDeskTest {
         TopicName left = topic("left-behind#ephemeral");
         TopicName used = topic("used#ephemeral");
         rows.put(Definitions.of(left, SETTINGS));
-        ActorRef<TopicDesk.Command> desk = desk();
+        ActorRef<TopicFollower.Command> desk = desk();
         RunningBroker.await("its topic is woken", () -> asked.contains("InUse " + left));
         rows.put(Definitions.of(used, SETTINGS));
-        desk.tell(new TopicDesk.LookNow());
+        desk.tell(new TopicFollower.LookNow());
         RunningBroker.await("it is known", () -> {
-            desk.tell(new TopicDesk.Wanted(used));
+            desk.tell(new TopicFollower.Wanted(used));
             return asked.contains("InUse " + used);
         });
     }
@@ -264,11 +264,11 @@ class TopicDeskTest {
         TopicName marker = topic("marker");
         TopicDefinition definition = Definitions.of(topic, SETTINGS);
         rows.put(definition);
-        ActorRef<TopicDesk.Command> desk = desk();
-        desk.tell(new TopicDesk.Wanted(topic));
+        ActorRef<TopicFollower.Command> desk = desk();
+        desk.tell(new TopicFollower.Wanted(topic));
         RunningBroker.await("it is laid", () -> revision(topic) == definition.revision());
         RunningBroker.await(broker.path().lay(definition.gone()));
-        desk.tell(new TopicDesk.Ended(topic));
+        desk.tell(new TopicFollower.Ended(topic));
         rows.put(definition.withPaused(true));
         rows.put(Definitions.of(marker, SETTINGS, "work"));
         RunningBroker.await("what came after it is laid", () -> revision(marker) > 0);

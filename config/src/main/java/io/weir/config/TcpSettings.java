@@ -19,7 +19,7 @@ import java.util.Set;
  * @param handshakeTimeout for a client's first bytes, and for TLS and compression
  * @param bufferBytes for what all clients together have half sent or half received
  */
-public record ClientSettings(
+public record TcpSettings(
         Optional<TlsFiles> tls,
         boolean tlsRequired,
         boolean snappy,
@@ -54,14 +54,14 @@ public record ClientSettings(
         }
     }
 
-    static ClientSettings read(Config config) {
+    static TcpSettings read(Config config) {
         Optional<TlsFiles> tls = tls(config);
         boolean tlsRequired = flag(config, "weir.tcp.tls.required");
         if (tlsRequired && tls.isEmpty()) {
             throw SettingsException.of(
                     "weir.tcp.tls.required", true, "needs weir.tcp.tls.certificate and weir.tcp.tls.key");
         }
-        return new ClientSettings(
+        return new TcpSettings(
                 tls,
                 tlsRequired,
                 flag(config, "weir.tcp.snappy"),

@@ -17,7 +17,7 @@ import java.util.List;
  * among the peers, and at least one message of each so that none starves; what finds no credit within
  * {@link Federation#COURTESY_NS} after all goes back, because consumers elsewhere may have some.
  */
-public final class Visitors {
+public final class RemoteMessages {
     /** Told what leaves, see {@link Channel#takeDeferred}. */
     public interface Leaver {
         void leaves(long entry, long dueNs);
@@ -31,10 +31,10 @@ public final class Visitors {
     private final LongRing waiting = new LongRing();
     private final LongRing sinceNs = new LongRing();
     /** One for each linked peer, while there are consumers. */
-    private final List<Inlet> inlets = new ArrayList<>();
+    private final List<RemoteSubscription> inlets = new ArrayList<>();
 
     /** Also those that are over, as long as consumers hold something of them. Slot 0 stands for this broker. */
-    private Inlet[] bySlot = new Inlet[4];
+    private RemoteSubscription[] bySlot = new RemoteSubscription[4];
 
     private boolean closed;
     private boolean refused;
@@ -44,7 +44,7 @@ public final class Visitors {
 
     boolean watched;
 
-    public Visitors(Federation federation, Channel channel, MessageStore store) {
+    public RemoteMessages(Federation federation, Channel channel, MessageStore store) {
         this.federation = federation;
         this.channel = channel;
         this.store = store;
@@ -64,7 +64,7 @@ public final class Visitors {
      * @param at where its context stands, if it has one, and right behind that its body
      */
     void arrived(
-            Inlet inlet,
+            RemoteSubscription inlet,
             ByteBuffer in,
             int at,
             int contextLength,
@@ -88,13 +88,13 @@ public final class Visitors {
     }
 
     /** One that came and is not taken. */
-    void sendBack(Inlet inlet, long id, int attempts, long delayNs) {
+    void sendBack(RemoteSubscription inlet, long id, int attempts, long delayNs) {
         federation.countGivenBack();
         inlet.giveBack(id, attempts, delayNs);
         changed();
     }
 
-    private void await(Inlet inlet, long entry, long nowNs) {
+    private void await(RemoteSubscription inlet, long entry, long nowNs) {
         inlet.waiting++;
         waiting.add(entry);
         sinceNs.add(nowNs);
@@ -111,7 +111,7 @@ public final class Visitors {
 
     /** By a consumer; the channel releases it. */
     public void finished(long entry) {
-        Inlet inlet = inlet(entry);
+        RemoteSubscription inlet = inlet(entry);
         inlet.held--;
         if (inlet.over) {
             freeIfEmpty(inlet);
@@ -122,7 +122,7 @@ public final class Visitors {
 
     /** Given back by a consumer, timed out, or due now. */
     public void cameBack(long entry, long delayNs, long nowNs) {
-        Inlet inlet = inlet(entry);
+        RemoteSubscription inlet = inlet(entry);
         if (inlet.over) {
             drop(entry);
         } else if (delayNs > 0) {
@@ -134,7 +134,7 @@ public final class Visitors {
     }
 
     /** The peer's link is lost, or it has no such channel: it delivers what was here elsewhere. */
-    void end(Inlet inlet) {
+    void end(RemoteSubscription inlet) {
         inlet.over = true;
         inlets.remove(inlet);
         for (int i = waiting.size(); i > 0; i--) {
@@ -153,7 +153,7 @@ public final class Visitors {
     }
 
     /** The peer did not take the subscription, or ended it: asked again only after a while. */
-    void refuse(Inlet inlet, long nowNs) {
+    void refuse(RemoteSubscription inlet, long nowNs) {
         end(inlet);
         refused = true;
         retryAtNs = nowNs + Federation.RETRY_NS;
@@ -163,14 +163,14 @@ public final class Visitors {
     private void drop(long entry) {
         federation.countDropped();
         store.release(Channel.message(entry));
-        Inlet inlet = inlet(entry);
+        RemoteSubscription inlet = inlet(entry);
         inlet.held--;
         freeIfEmpty(inlet);
     }
 
     private void giveBack(long entry, long delayNs) {
         int message = Channel.message(entry);
-        Inlet inlet = inlet(entry);
+        RemoteSubscription inlet = inlet(entry);
         inlet.giveBack(store.id(message), Channel.attempts(entry), delayNs);
         inlet.held--;
         store.release(message);
@@ -221,7 +221,7 @@ public final class Visitors {
         int room = credit == 0 || store.nearlyFull() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
         boolean toldAll = true;
         for (int i = inlets.size() - 1; i >= 0; i--) {
-            Inlet inlet = inlets.get(i);
+            RemoteSubscription inlet = inlets.get(i);
             if (!consumed && inlet.held > 0) {
                 channel.takeDeferred(inlet.slot, (entry, dueNs) -> giveBack(entry, Math.max(0, dueNs - nowNs)));
             }
@@ -241,7 +241,7 @@ public final class Visitors {
             PeerEnd peer = peers.get(i);
             int slot = has(peer) ? 0 : freeSlot();
             if (slot != 0) {
-                Inlet inlet = new Inlet(federation.nextSubscription(), peer, this, slot);
+                RemoteSubscription inlet = new RemoteSubscription(federation.nextSubscription(), peer, this, slot);
                 bySlot[slot] = inlet;
                 inlets.add(inlet);
                 peer.add(inlet);
@@ -272,13 +272,13 @@ public final class Visitors {
         return bySlot.length / 2;
     }
 
-    private void freeIfEmpty(Inlet inlet) {
+    private void freeIfEmpty(RemoteSubscription inlet) {
         if (inlet.over && inlet.held == 0 && bySlot[inlet.slot] == inlet) {
             bySlot[inlet.slot] = null;
         }
     }
 
-    private Inlet inlet(long entry) {
+    private RemoteSubscription inlet(long entry) {
         return bySlot[Channel.slot(entry)];
     }
 
@@ -289,7 +289,7 @@ public final class Visitors {
             store.release(Channel.message(waiting.poll()));
             sinceNs.poll();
         }
-        for (Inlet inlet : inlets) {
+        for (RemoteSubscription inlet : inlets) {
             inlet.held = 0;
             inlet.waiting = 0;
         }

@@ -4,8 +4,8 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
+import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Policy;
-import io.weir.supervisor.placement.algorithm.Topic;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -22,7 +22,7 @@ import org.agrona.collections.LongHashSet;
  *   run ── another's decision is in the store ──► settled with that one
  * </pre>
  */
-final class Place {
+final class TopicPlacement {
     private static final int KEPT_REFUSALS = 16;
     private static final long TURN_NS = 15_000_000_000L;
 
@@ -116,7 +116,7 @@ final class Place {
     final LongHashSet newcomers = new LongHashSet();
     private LongHashSet seated = new LongHashSet();
 
-    Topic topic;
+    PlacedTopic topic;
     /** As far as this side knows what is in the store; null: nothing. */
     Decision stored;
     /** On its way into the store. */
@@ -135,7 +135,7 @@ final class Place {
 
     boolean hadRun;
 
-    Place(TopicName name, int index, Topic topic) {
+    TopicPlacement(TopicName name, int index, PlacedTopic topic) {
         this.name = name;
         this.index = index;
         this.topic = topic;

@@ -8,14 +8,14 @@ import io.weir.config.value.TopicName;
  *
  * @param batch the messages that a publisher sends at once, on average; 1 if nobody knows
  */
-public record Topic(TopicName name, Limit limit, Slo slo, double batch) {
-    public Topic {
+public record PlacedTopic(TopicName name, Limit limit, Slo slo, double batch) {
+    public PlacedTopic {
         if (!(batch >= 1 && Double.isFinite(batch))) {
             throw new IllegalArgumentException("topic " + name + ": a batch of " + batch + " messages is below 1");
         }
     }
 
-    public Topic(TopicName name, Limit limit, Slo slo) {
+    public PlacedTopic(TopicName name, Limit limit, Slo slo) {
         this(name, limit, slo, 1);
     }
 }

@@ -18,32 +18,32 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-class WireTest {
-    private static final Wire.Subject SUBJECT = new Wire.Subject("orders", "audit", 10, 5, true, false);
+class WireProtocolTest {
+    private static final WireProtocol.Subject SUBJECT = new WireProtocol.Subject("orders", "audit", 10, 5, true, false);
 
     /** Writes down what came. */
-    private static final class Journal implements Wire.Inbox {
+    private static final class Journal implements WireProtocol.Inbox {
         final List<String> events = new ArrayList<>();
 
         @Override
-        public void acknowledged(Connection from) {
+        public void acknowledged(BenchConnection from) {
             events.add("ok");
         }
 
         @Override
-        public void refused(Connection from, String text) {
+        public void refused(BenchConnection from, String text) {
             events.add("refused " + text);
         }
 
         @Override
-        public void message(Connection from, int at, int bodyBytes, boolean again) {
+        public void message(BenchConnection from, int at, int bodyBytes, boolean again) {
             byte[] body = new byte[bodyBytes];
             from.in.get(at, body);
             events.add((again ? "again " : "message ") + new String(body, StandardCharsets.UTF_8));
         }
     }
 
-    static Stream<Wire> wires() {
+    static Stream<WireProtocol> wires() {
         return Stream.of(new NsqWire(), new NatsWire(), new MqttWire(), new RelayWire());
     }
 
@@ -136,11 +136,11 @@ class WireTest {
                         ""));
     }
 
-    private static Connection connection(Wire wire) {
-        return new Connection("peer", wire, null, false, 16 * 1024, 4 * 1024);
+    private static BenchConnection connection(WireProtocol wire) {
+        return new BenchConnection("peer", wire, null, false, 16 * 1024, 4 * 1024);
     }
 
-    private static String written(Connection connection) {
+    private static String written(BenchConnection connection) {
         byte[] out = new byte[connection.out.position()];
         connection.out.get(0, out);
         return new String(out, StandardCharsets.ISO_8859_1);
@@ -148,10 +148,10 @@ class WireTest {
 
     @ParameterizedTest
     @MethodSource("inbound")
-    void shouldUnderstandWhatComesHoweverItIsCut(Wire wire, byte[] stream, List<String> events, String answers)
+    void shouldUnderstandWhatComesHoweverItIsCut(WireProtocol wire, byte[] stream, List<String> events, String answers)
             throws IOException {
         for (int piece : new int[] {1, 2, 3, 7, 13, stream.length}) {
-            Connection connection = connection(wire);
+            BenchConnection connection = connection(wire);
             Journal journal = new Journal();
             for (int at = 0; at < stream.length; at += piece) {
                 connection.in.put(stream, at, Math.min(piece, stream.length - at));
@@ -165,7 +165,7 @@ class WireTest {
 
     @Test
     void shouldWaitForRoomToAnswerAndLoseNothing() throws IOException {
-        Connection connection = new Connection("peer", new NsqWire(), null, true, 16 * 1024, 50);
+        BenchConnection connection = new BenchConnection("peer", new NsqWire(), null, true, 16 * 1024, 50);
         Journal journal = new Journal();
         for (int i = 0; i < 5; i++) {
             connection.in.put(bytes(35, 2, 99L, (short) 1, "000000000000000" + i, "hell" + i));
@@ -193,7 +193,7 @@ class WireTest {
 
     @Test
     void shouldEncodeABatchAsOnePublishWhereTheProtocolHasThat() {
-        Wire.Publish batch = new NsqWire().publish(SUBJECT, 2);
+        WireProtocol.Publish batch = new NsqWire().publish(SUBJECT, 2);
         ByteBuffer bytes = ByteBuffer.wrap(batch.bytes());
         for (int i = 0; i < batch.messages(); i++) {
             bytes.put(batch.bodyAt() + i * batch.bodyEvery(), ("hell" + i).getBytes(StandardCharsets.US_ASCII));
@@ -204,8 +204,8 @@ class WireTest {
         assertThat(new NatsWire().publish(SUBJECT, 2).messages()).isOne();
     }
 
-    private static String published(Wire wire) {
-        Connection connection = connection(wire);
+    private static String published(WireProtocol wire) {
+        BenchConnection connection = connection(wire);
         byte[] frame = wire.publish(SUBJECT);
         System.arraycopy("hello".getBytes(StandardCharsets.US_ASCII), 0, frame, wire.bodyAt(SUBJECT), 5);
         connection.out.put(frame);
@@ -215,12 +215,12 @@ class WireTest {
 
     @ParameterizedTest
     @MethodSource("wires")
-    void shouldAnswerGarbageWithAnErrorAtTheMost(Wire wire) {
+    void shouldAnswerGarbageWithAnErrorAtTheMost(WireProtocol wire) {
         for (long seed = 0; seed < 3_000; seed++) {
             Random random = new Random(seed);
             byte[] garbage = new byte[1 + random.nextInt(200)];
             random.nextBytes(garbage);
-            Connection connection = connection(wire);
+            BenchConnection connection = connection(wire);
             connection.in.put(garbage);
             try {
                 connection.receive(new Journal());
@@ -246,8 +246,8 @@ class WireTest {
         assertRefused(new RelayWire(), bytes(1 << 30));
     }
 
-    private static void assertRefused(Wire wire, byte[] stream) {
-        Connection connection = connection(wire);
+    private static void assertRefused(WireProtocol wire, byte[] stream) {
+        BenchConnection connection = connection(wire);
         connection.in.put(stream);
         assertThatThrownBy(() -> connection.receive(new Journal()))
                 .isInstanceOf(WireException.class)

@@ -48,7 +48,7 @@ import java.util.function.Supplier;
  *
  * A ledger that ended is replayed after a pause. What this process has read of the rows, and seen of the leases, goes on.
  */
-public final class Treasury extends AbstractBehavior<Treasury.Command> {
+public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.Command> {
     /** The name under which every broker's guardian spawns it, so that the others find it. */
     public static final String NAME = "treasury";
 
@@ -129,7 +129,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
     private record Done(String what, Throwable failure) implements Command {}
 
     /** What it is given to work with. */
-    public record Equipment(
+    public record Dependencies(
             SupplySettings settings,
             Holder me,
             Gates gates,
@@ -152,7 +152,7 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
         }
     }
 
-    private final Equipment with;
+    private final Dependencies with;
     private final Terms terms;
     private final Holder me;
     private final TimerScheduler<Command> timers;
@@ -165,14 +165,14 @@ public final class Treasury extends AbstractBehavior<Treasury.Command> {
     private boolean closed;
     private boolean toldLookFailed;
 
-    public static Behavior<Command> create(Equipment with) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new Treasury(context, timers, with)));
+    public static Behavior<Command> create(Dependencies with) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new SupplyCoordinator(context, timers, with)));
     }
 
-    private Treasury(ActorContext<Command> context, TimerScheduler<Command> timers, Equipment with) {
+    private SupplyCoordinator(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
-        context.setLoggerName(Treasury.class);
+        context.setLoggerName(SupplyCoordinator.class);
         this.with = with;
         this.terms = with.terms();
         this.me = with.me;

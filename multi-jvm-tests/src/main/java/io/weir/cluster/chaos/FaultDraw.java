@@ -10,14 +10,14 @@ import java.util.Random;
 import java.util.Set;
 
 /** What chance decides for one occurrence of a fault: whom it befalls, for how long, how much. */
-final class Draw {
+final class FaultDraw {
     private final Random random;
     private final Scene scene;
     private final Fault fault;
     /** Those whom another fault has down at the same time. */
     private final Set<String> spared;
 
-    Draw(Random random, Scene scene, Fault fault, Set<String> spared) {
+    FaultDraw(Random random, Scene scene, Fault fault, Set<String> spared) {
         this.random = random;
         this.scene = scene;
         this.fault = fault;

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /** A socket with its two buffers; both are bounded, and a full one holds its writer back. */
-public final class Connection implements AutoCloseable {
+public final class BenchConnection implements AutoCloseable {
     final String peer;
-    final Wire wire;
+    final WireProtocol wire;
     public final SocketChannel channel;
     public final ByteBuffer in;
     public final ByteBuffer out;
@@ -23,7 +23,8 @@ public final class Connection implements AutoCloseable {
     /** What the broker refused last, for the case that it closes the connection next. */
     public String lastRefusal;
 
-    Connection(String peer, Wire wire, SocketChannel channel, boolean consumes, int inBytes, int outBytes) {
+    BenchConnection(
+            String peer, WireProtocol wire, SocketChannel channel, boolean consumes, int inBytes, int outBytes) {
         this.peer = peer;
         this.wire = wire;
         this.channel = channel;
@@ -67,7 +68,7 @@ public final class Connection implements AutoCloseable {
                 + (lastRefusal == null ? "" : " after it said " + lastRefusal));
     }
 
-    public void receive(Wire.Inbox inbox) throws WireException {
+    public void receive(WireProtocol.Inbox inbox) throws WireException {
         in.flip();
         stalled = false;
         wire.receive(this, inbox);

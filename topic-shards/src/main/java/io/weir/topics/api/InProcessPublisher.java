@@ -20,7 +20,7 @@ import java.util.function.LongSupplier;
  * <p>Bounds: a publication fails as busy when {@link Bounds#maxOutstanding} have no outcome yet or {@link Bounds#maxQueuedBytes} are on
  * their way to the message path.
  */
-public final class Intake {
+public final class InProcessPublisher {
     private static final String BUSY = "this broker is busy: ";
 
     /**
@@ -41,7 +41,7 @@ public final class Intake {
     private final ApiPublication.Load load;
 
     /** @param clock the message path's */
-    public Intake(MessagePath path, Bounds bounds, LongSupplier clock) {
+    public InProcessPublisher(MessagePath path, Bounds bounds, LongSupplier clock) {
         this.path = path;
         this.bounds = bounds;
         this.clock = clock;

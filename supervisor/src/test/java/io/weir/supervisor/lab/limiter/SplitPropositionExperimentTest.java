@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
-class SplitPropositionTest {
+class SplitPropositionExperimentTest {
     @Test
     void shouldHoldAndRepeatItselfWhenRunTwiceOnTheSameSeeds() {
         Experiment experiment = new SplitProposition();

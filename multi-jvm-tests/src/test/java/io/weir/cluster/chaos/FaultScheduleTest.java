@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ScheduleTest {
+class FaultScheduleTest {
     private static final List<Fault> ALL = List.of(Fault.values());
     private static final Duration LONG = Duration.ofMinutes(30);
 
@@ -33,21 +33,22 @@ class ScheduleTest {
     @Test
     void shouldBeTheSameWhenSeedAndOptionsAre() {
         for (long seed = 1; seed <= 50; seed++) {
-            assertThat(Schedule.of(seed, scene(5), ALL, LONG)).isEqualTo(Schedule.of(seed, scene(5), ALL, LONG));
+            assertThat(FaultSchedule.of(seed, scene(5), ALL, LONG))
+                    .isEqualTo(FaultSchedule.of(seed, scene(5), ALL, LONG));
         }
     }
 
     @Test
     void shouldDifferWhenTheSeedDoes() {
         Set<Object> texts = LongStream.rangeClosed(1, 50)
-                .mapToObj(seed -> Schedule.of(seed, scene(5), ALL, LONG).episodes())
+                .mapToObj(seed -> FaultSchedule.of(seed, scene(5), ALL, LONG).episodes())
                 .collect(Collectors.toSet());
         assertThat(texts).hasSize(50);
     }
 
     @Test
     void shouldHaveEveryFaultWhenThereIsTime() {
-        Set<Fault> seen = Schedule.of(7, scene(5), ALL, LONG).episodes().stream()
+        Set<Fault> seen = FaultSchedule.of(7, scene(5), ALL, LONG).episodes().stream()
                 .map(Episode::fault)
                 .collect(Collectors.toSet());
         assertThat(seen).containsAll(ALL);
@@ -57,7 +58,7 @@ class ScheduleTest {
     @ValueSource(ints = {3, 4, 5, 7})
     void shouldEndEveryFaultAndLeaveAMajorityUp(int brokers) {
         for (long seed = 1; seed <= 200; seed++) {
-            Schedule schedule = Schedule.of(seed, scene(brokers), ALL, Duration.ofMinutes(10));
+            FaultSchedule schedule = FaultSchedule.of(seed, scene(brokers), ALL, Duration.ofMinutes(10));
             World world = new World(scene(brokers), seed);
             schedule.timed().forEach(world::carryOut);
             world.assertWhole();
@@ -71,14 +72,14 @@ class ScheduleTest {
     @ValueSource(ints = {3, 5})
     void shouldStartProcessesOneAfterTheOther(int brokers) {
         for (long seed = 1; seed <= 200; seed++) {
-            List<Long> starts = Schedule.of(seed, scene(brokers), ALL, Duration.ofMinutes(10)).episodes().stream()
-                    .flatMap(episode -> Schedule.starts(episode).stream())
+            List<Long> starts = FaultSchedule.of(seed, scene(brokers), ALL, Duration.ofMinutes(10)).episodes().stream()
+                    .flatMap(episode -> FaultSchedule.starts(episode).stream())
                     .sorted()
                     .toList();
             for (int i = 1; i < starts.size(); i++) {
                 assertThat(starts.get(i) - starts.get(i - 1))
                         .as("seed " + seed + ", start " + i)
-                        .isGreaterThanOrEqualTo(Schedule.BETWEEN_STARTS_MS);
+                        .isGreaterThanOrEqualTo(FaultSchedule.BETWEEN_STARTS_MS);
             }
         }
     }
@@ -86,7 +87,7 @@ class ScheduleTest {
     @Test
     void shouldNotTouchTheSameThingTwiceAtATime() {
         for (long seed = 1; seed <= 100; seed++) {
-            List<Episode> episodes = Schedule.of(seed, scene(5), ALL, LONG).episodes();
+            List<Episode> episodes = FaultSchedule.of(seed, scene(5), ALL, LONG).episodes();
             int together = 0;
             for (int i = 1; i < episodes.size(); i++) {
                 if (episodes.get(i).startMs() <= episodes.get(i - 1).endMs()) {
@@ -103,10 +104,10 @@ class ScheduleTest {
     @Test
     void shouldOfferOnlyWhatTheMachineCanDo() {
         Scene poor = Scene.of(3, List.of("busy"), Set.of(Means.PROCESSES));
-        Schedule.of(1, poor, ALL, LONG)
+        FaultSchedule.of(1, poor, ALL, LONG)
                 .episodes()
                 .forEach(episode -> assertThat(episode.fault().needs()).containsExactly(Means.PROCESSES));
-        assertThatThrownBy(() -> Schedule.of(1, poor, List.of(Fault.PARTITION_ONE, Fault.CPU), LONG))
+        assertThatThrownBy(() -> FaultSchedule.of(1, poor, List.of(Fault.PARTITION_ONE, Fault.CPU), LONG))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("partition-one");
     }
@@ -164,7 +165,7 @@ class ScheduleTest {
             this.seed = seed;
         }
 
-        void carryOut(Schedule.Timed timed) {
+        void carryOut(FaultSchedule.Timed timed) {
             Act act = timed.act();
             if (act instanceof Act.Kill kill) {
                 dead.add(kill.broker());
@@ -242,7 +243,7 @@ class ScheduleTest {
             assertThat(links).as("links, seed " + seed).isEmpty();
         }
 
-        private Description about(Schedule.Timed timed) {
+        private Description about(FaultSchedule.Timed timed) {
             // Put together only when it is needed: there are many.
             return new LazyTextDescription(() -> "seed " + seed + ", " + timed);
         }

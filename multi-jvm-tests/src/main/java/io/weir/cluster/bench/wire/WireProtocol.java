@@ -6,7 +6,7 @@ import java.io.IOException;
  * A protocol that brokers speak, as far as the generator needs it: open a connection, publish messages of one size to one topic, take
  * what comes in. What is called for every message allocates nothing.
  */
-public interface Wire {
+public interface WireProtocol {
     /** What connections are opened for. */
     record Subject(
             String topic, String channel, int credit, int bodyBytes, boolean lowLatency, boolean sharedByConsumers) {}
@@ -19,12 +19,12 @@ public interface Wire {
 
     /** What came in. */
     interface Inbox {
-        void acknowledged(Connection from);
+        void acknowledged(BenchConnection from);
 
-        void refused(Connection from, String text);
+        void refused(BenchConnection from, String text);
 
         /** A message whose body is {@code from.in}'s bytes from {@code at}; {@code again}: the broker says it was delivered before. */
-        void message(Connection from, int at, int bodyBytes, boolean again);
+        void message(BenchConnection from, int at, int bodyBytes, boolean again);
     }
 
     String name();
@@ -49,7 +49,7 @@ public interface Wire {
     }
 
     /** Lets a consumer that was opened without credit have messages; false where the protocol knows no credit. */
-    default boolean grant(Connection consumer, int credit) {
+    default boolean grant(BenchConnection consumer, int credit) {
         return false;
     }
 
@@ -59,11 +59,11 @@ public interface Wire {
     }
 
     /** Gives a publish that starts at {@code at} in the connection's outbound buffer a number of its own, where the protocol wants one. */
-    default void number(Connection connection, int at) {}
+    default void number(BenchConnection connection, int at) {}
 
     /**
      * Takes every whole frame from {@code connection.in} and answers into {@code connection.out}. Stops early, with {@link
-     * Connection#stalled} set, when there is no room for an answer.
+     * BenchConnection#stalled} set, when there is no room for an answer.
      */
-    void receive(Connection connection, Inbox inbox) throws WireException;
+    void receive(BenchConnection connection, Inbox inbox) throws WireException;
 }
