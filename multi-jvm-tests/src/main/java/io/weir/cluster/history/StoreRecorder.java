@@ -144,8 +144,7 @@ public final class StoreRecorder implements AutoCloseable {
     }
 
     private void readEvents() throws SQLException {
-        // What nanoTime was when the wall clock was 0, as seen now.
-        long nanoTimeAtEpoch = System.nanoTime() - System.currentTimeMillis() * 1_000_000L;
+        WallClock wall = WallClock.read(System::nanoTime, System::currentTimeMillis);
         Set<Long> there = new HashSet<>();
         Map<Holder, Long> lowest = new HashMap<>();
         // Deleted ones too: the highest is only marked, and its number still counts.
@@ -164,7 +163,8 @@ public final class StoreRecorder implements AutoCloseable {
                                     ordering,
                                     holder(rows.getString(2)),
                                     rows.getLong(3),
-                                    nanoTimeAtEpoch + rows.getLong(4) * 1_000_000L,
+                                    rows.getLong(4),
+                                    wall,
                                     SupplyCodec.event(rows.getBytes(5))));
                 }
             }
@@ -178,15 +178,18 @@ public final class StoreRecorder implements AutoCloseable {
     }
 
     /** A broker whose wall clock is wrong stamps its events with it; when they were seen first tells the time all the same. */
-    private Entry entry(long ordering, Holder holder, long sequence, long stampNs, SupplyEvent event) {
+    private Entry entry(
+            long ordering, Holder holder, long sequence, long writtenMs, WallClock wall, SupplyEvent event) {
         long nowNs = System.nanoTime();
-        boolean early = lastReadingNs != Long.MIN_VALUE && stampNs < lastReadingNs - Entry.CLOCKS_APART_NS;
-        boolean late = stampNs > nowNs + Entry.CLOCKS_APART_NS;
+        long stampNs = wall.nanoTime(writtenMs);
+        long slackNs = Entry.CLOCKS_APART_NS + wall.errorNs();
+        boolean early = lastReadingNs != Long.MIN_VALUE && stampNs < lastReadingNs - slackNs;
+        boolean late = stampNs > nowNs + slackNs;
         if (lastReadingNs == Long.MIN_VALUE || !early && !late) {
-            return new Entry(ordering, holder, sequence, stampNs, Entry.CLOCKS_APART_NS, event);
+            return new Entry(ordering, holder, sequence, stampNs, slackNs, event);
         }
         long halfNs = (nowNs - lastReadingNs) / 2;
-        return new Entry(ordering, holder, sequence, lastReadingNs + halfNs, halfNs + Entry.CLOCKS_APART_NS, event);
+        return new Entry(ordering, holder, sequence, lastReadingNs + halfNs, halfNs + slackNs, event);
     }
 
     private void readSnapshots() throws SQLException {
