@@ -1,11 +1,11 @@
 package io.weir.transport.gateway;
 
 import io.weir.config.value.BrokerId;
-import io.weir.transport.gateway.wire.DeflateWire;
-import io.weir.transport.gateway.wire.SnappyWire;
-import io.weir.transport.gateway.wire.SocketWire;
-import io.weir.transport.gateway.wire.TlsWire;
-import io.weir.transport.gateway.wire.Wire;
+import io.weir.transport.wire.DeflateWire;
+import io.weir.transport.wire.SnappyWire;
+import io.weir.transport.wire.SocketWire;
+import io.weir.transport.wire.TlsWire;
+import io.weir.transport.wire.Wire;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;

@@ -1,8 +1,8 @@
 package io.weir.transport.gateway;
 
 import io.weir.config.value.BrokerId;
-import io.weir.transport.gateway.wire.Buffers;
-import io.weir.transport.gateway.wire.SnappyBlocks;
+import io.weir.transport.wire.Buffers;
+import io.weir.transport.wire.SnappyBlocks;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;

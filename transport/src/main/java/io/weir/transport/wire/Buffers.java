@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;

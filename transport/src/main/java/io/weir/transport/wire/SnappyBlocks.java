@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.snappy.SnappyCompressor;
