@@ -99,7 +99,7 @@ public final class GatewayLoop implements AutoCloseable {
         this.brokers = brokers;
         this.self = brokers.self().orElse(null);
         this.clock = clock;
-        buffers = new Buffers(settings, what -> complain(what, null));
+        buffers = new Buffers(settings.bufferBytes(), settings.maxBufferBytes(), what -> complain(what, null));
         selector = Selector.open();
         server = ServerSocketChannel.open();
         try {

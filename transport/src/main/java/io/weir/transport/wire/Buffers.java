@@ -1,6 +1,5 @@
 package io.weir.transport.wire;
 
-import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -31,9 +30,13 @@ public final class Buffers {
 
     private long bytes;
 
-    public Buffers(GatewaySettings settings, Consumer<String> complaints) {
-        usualBytes = settings.bufferBytes();
-        mostBytes = settings.maxBufferBytes();
+    /**
+     * @param usualBytes of a buffer that is read into or sent from, unless a larger one is asked for
+     * @param mostBytes of all buffers together
+     */
+    public Buffers(int usualBytes, long mostBytes, Consumer<String> complaints) {
+        this.usualBytes = usualBytes;
+        this.mostBytes = mostBytes;
         this.complaints = complaints;
         for (int i = 0; i < SIZES; i++) {
             forLayers[i] = new ArrayDeque<>(POOLED_FOR_LAYERS);

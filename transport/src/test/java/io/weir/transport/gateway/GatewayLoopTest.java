@@ -204,9 +204,11 @@ class GatewayLoopTest {
     private static void damage(GatewayLoop loop, int index) throws ReflectiveOperationException {
         Field connections = GatewayLoop.class.getDeclaredField("connections");
         connections.setAccessible(true);
-        Field identity = Connection.class.getDeclaredField("identity");
+        Field negotiation = Connection.class.getDeclaredField("negotiation");
+        negotiation.setAccessible(true);
+        Field identity = Negotiation.class.getDeclaredField("identity");
         identity.setAccessible(true);
-        identity.set(((List<?>) connections.get(loop)).get(index), null);
+        identity.set(negotiation.get(((List<?>) connections.get(loop)).get(index)), null);
     }
 
     @Test
