@@ -147,7 +147,7 @@ final class Negotiation {
     }
 
     private void secure() throws IOException {
-        tls = new TlsWire(
+        tls = TlsWire.accept(
                 stream.wire(),
                 terms.tls().orElseThrow().engine(),
                 loop.buffers(),

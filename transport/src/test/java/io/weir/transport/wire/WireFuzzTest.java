@@ -3,7 +3,7 @@ package io.weir.transport.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.weir.transport.gateway.Sessions;
+import io.weir.transport.Sessions;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
