@@ -89,7 +89,8 @@ final class ConsumerSession implements Subscriber {
             return;
         }
         state = State.SUBSCRIBED;
-        subscription = port.subscribe(this, topic, channel, negotiation.identity().messageTimeoutNs(), nowNs);
+        subscription =
+                port.subscribe(this, topic, channel, negotiation.identity().messageTimeoutNs(), nowNs);
         if (subscription == null) {
             connection.fail("E_SUB_FAILED SUB failed: this broker has no room for another topic or channel");
             return;

@@ -65,8 +65,7 @@ final class PublisherSession implements Publisher {
     }
 
     boolean onPublishBatch(long nowNs) {
-        return publish(
-                begin(Verb.MPUB).batch(decoder.bodyAt(), decoder.bodyLength(), decoder.messages()), nowNs);
+        return publish(begin(Verb.MPUB).batch(decoder.bodyAt(), decoder.bodyLength(), decoder.messages()), nowNs);
     }
 
     boolean onPublishDeferred(long nowNs) {
@@ -235,7 +234,7 @@ final class PublisherSession implements Publisher {
         }
         Optional<String> tcp = loop.brokers().tcpOf(broker);
         if (tcp.isPresent()) {
-            homes.told(name, topicAt, topicLength, broker);
+            homes.remember(name, topicAt, topicLength, broker);
             // Names of topics and brokers, and addresses, hold nothing that needs escaping.
             stream.put(
                     Frames.HOME,
