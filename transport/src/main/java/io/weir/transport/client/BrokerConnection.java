@@ -7,6 +7,10 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.config.Endpoint;
+import io.weir.transport.wire.Buffers;
+import io.weir.transport.wire.SocketWire;
+import io.weir.transport.wire.TlsWire;
+import io.weir.transport.wire.Wire;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -19,6 +23,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLParameters;
 
 /**
  * One connection to a broker, from the dial to the end. Everything happens on the client's loop.
@@ -33,6 +40,9 @@ final class BrokerConnection {
     private static final int FIRST_BYTES = 64 * 1024;
     /** A message's frame has a head of 30 bytes; answers are short. */
     private static final int FRAME_ROOM = 64 * 1024;
+
+    /** Far more than TLS needs: a few records of 16 KiB and their pool. */
+    private static final int MAX_TLS_BYTES = 4 << 20;
 
     private static final int MESSAGE_HEAD_BYTES = 26;
     private static final int ID_AT = 10;
@@ -86,7 +96,7 @@ final class BrokerConnection {
     /** Changed by the loop alone; consumers' handlers look at it. */
     private volatile State state = State.CONNECTING;
 
-    private TlsWire tls;
+    private Wire wire;
     private ByteBuffer in = ByteBuffer.allocate(FIRST_BYTES);
     private ByteBuffer out = ByteBuffer.allocate(FIRST_BYTES);
     private boolean authRequired;
@@ -116,6 +126,7 @@ final class BrokerConnection {
         dialledNs = nowNs;
         heardNs = nowNs;
         channel = SocketChannel.open();
+        wire = new SocketWire(channel);
         try {
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
@@ -158,17 +169,22 @@ final class BrokerConnection {
             } else if (key.isReadable()) {
                 read(nowNs);
             }
-            if (state != State.CLOSED
-                    && (out.position() > 0 || key.interestOps() != SelectionKey.OP_READ || unsent())) {
-                send();
+            sendIfDue();
+            // TLS may have had to send something before it could read on.
+            while (state != State.CLOSED && wire.hasInput()) {
+                read(nowNs);
+                sendIfDue();
             }
         } catch (IOException e) {
             close(reason(e), nowNs);
         }
     }
 
-    private boolean unsent() {
-        return tls != null && tls.unsent();
+    private void sendIfDue() throws IOException {
+        if (state != State.CLOSED
+                && (out.position() > 0 || key.interestOps() != SelectionKey.OP_READ || wire.hasOutput())) {
+            send();
+        }
     }
 
     private static String reason(IOException e) {
@@ -222,12 +238,8 @@ final class BrokerConnection {
     private void read(long nowNs) throws IOException {
         boolean again;
         do {
-            if (tls != null) {
-                makeRoom(tls.roomToRead());
-            } else if (!in.hasRemaining()) {
-                makeRoom(1);
-            }
-            int count = tls == null ? channel.read(in) : tls.read(in);
+            makeRoom(1);
+            int count = wire.read(in);
             if (count < 0) {
                 close("closed by the broker", nowNs);
                 return;
@@ -235,7 +247,7 @@ final class BrokerConnection {
             heardNs = nowNs;
             boolean full = !in.hasRemaining();
             decode(nowNs);
-            again = state != State.CLOSED && (full || tls != null && tls.leftOver());
+            again = state != State.CLOSED && (full || wire.hasInput());
         } while (again);
     }
 
@@ -330,8 +342,17 @@ final class BrokerConnection {
             close("the broker said more than it may before TLS", nowNs);
         } else {
             state = State.SECURING;
-            tls = new TlsWire(channel, settings.tls().get(), endpoint.host(), endpoint.port());
+            secure(settings.tls().get());
         }
+    }
+
+    private void secure(SSLContext context) throws IOException {
+        SSLEngine engine = context.createSSLEngine(endpoint.host(), endpoint.port());
+        engine.setUseClientMode(true);
+        SSLParameters parameters = engine.getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        engine.setSSLParameters(parameters);
+        wire = TlsWire.connect(wire, engine, new Buffers(FIRST_BYTES, MAX_TLS_BYTES, what -> {}));
     }
 
     private void secured(boolean ok, long nowNs) {
@@ -447,13 +468,9 @@ final class BrokerConnection {
 
     private void send() throws IOException {
         out.flip();
-        if (tls == null) {
-            channel.write(out);
-        } else {
-            tls.write(out);
-        }
+        wire.write(out);
         out.compact();
-        int wanted = SelectionKey.OP_READ | (out.position() > 0 || unsent() ? SelectionKey.OP_WRITE : 0);
+        int wanted = SelectionKey.OP_READ | (out.position() > 0 || wire.hasOutput() ? SelectionKey.OP_WRITE : 0);
         if (key.interestOps() != wanted) {
             key.interestOps(wanted);
         }
@@ -466,11 +483,10 @@ final class BrokerConnection {
         if (state == State.CLOSED) {
             return;
         }
-        if (tls != null) {
-            tls.close();
-        }
         state = State.CLOSED;
         key.cancel();
+        sayGoodbye();
+        wire.close();
         try {
             channel.close();
         } catch (IOException e) {
@@ -478,6 +494,18 @@ final class BrokerConnection {
             out.clear();
         }
         owner.closed(this, reason, nowNs);
+    }
+
+    /** TLS tells the broker that nothing more comes, as far as the socket takes it; a plain socket has nothing to say but its end. */
+    private void sayGoodbye() {
+        if (channel.isConnected()) {
+            try {
+                wire.finish();
+            } catch (IOException e) {
+                // The channel is closed next, which says the same.
+                out.clear();
+            }
+        }
     }
 
     private boolean is(byte[] text, int at, int length) {

@@ -1,59 +1,41 @@
 package io.weir.transport.gateway;
 
-import io.weir.config.value.BrokerId;
-import io.weir.transport.gateway.wire.DeflateWire;
-import io.weir.transport.gateway.wire.SnappyWire;
-import io.weir.transport.gateway.wire.SocketWire;
-import io.weir.transport.gateway.wire.TlsWire;
-import io.weir.transport.gateway.wire.Wire;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
-import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One client. Commands are carried out in order, and answers come in order.
+ * One client: its state, and which command is carried out when. What the commands do is with its sessions: {@link Negotiation},
+ * {@link PublisherSession} and {@link ConsumerSession}; its bytes are with {@link ClientStream}.
  *
- * <p>A publication that waits for its token leaves its answer open. Until it comes, commands that have no answer (FIN, RDY,
- * REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes on one connection keeps
- * acknowledging; at the first command that wants an answer the connection is not read any further. So a throttled topic
- * holds back the others that are published on the same connection. Only publications that are on their way to a home at another broker
- * may be followed by further ones, up to {@link OpenPublications#MOST}.
+ * <p>Commands are carried out in order, and answers come in order. While the answer of a publication is open, commands that have no
+ * answer (FIN, RDY, REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes on one connection keeps
+ * acknowledging. At the first command that wants an answer the connection is not read any further. So a throttled topic holds back the others
+ * that are published on the same connection.
  *
- * <p>What a limit refuses, at once where it polices and after the longest wait where it shapes, was not published: {@code E_PUB_FAILED PUB
- * refused: …} (MPUB, DPUB), with "retry after N ms" where that is known, and the connection stays open, so that a client which reads errors
- * can come again. After any other error it ends. Errors come in their turn, behind the answers of the publications before them.
+ * <p>Errors come in their turn too, behind the answers of the publications before them. Most of them end the connection.
  *
- * <p>What is to be sent waits in one bounded buffer, of which the last bytes are kept for answers. A message that finds no
- * room is not taken, and the channel keeps it; when there is no room for answers, no command is read. A client that takes
- * nothing for too long is closed. Small buffers that hold nothing go back to the loop at once: an idle client has none.
+ * <table>
+ *   <caption>States</caption>
+ *   <tr><th>state</th><th>what leads on</th></tr>
+ *   <tr><td>new</td><td>the protocol's magic → open</td></tr>
+ *   <tr><td>open</td><td>IDENTIFY asks for layers → upgrading</td></tr>
+ *   <tr><td>upgrading</td><td>all layers are in place → open</td></tr>
+ *   <tr><td>new, open, upgrading</td><td>an error, or the consumed channel is gone → ending</td></tr>
+ *   <tr><td>ending</td><td>the error is sent → lingering</td></tr>
+ *   <tr><td>any of these</td><td>the client closes, takes or says nothing for too long → closed</td></tr>
+ * </table>
  *
- * <p>What was negotiated in IDENTIFY is put between this and the socket layer by layer, as {@link Wire}s, each when the answer before it
- * has gone: the answer to IDENTIFY in plain, OK over TLS, OK over the compression. Commands wait until all layers are there.
- *
- * <p>A consumer that asked for a sample gets each message with that chance; the others are finished in its name, as if it had had them.
- *
- * <p>Nothing here closes the socket in the midst of something: it is put down for the loop to close at the end of its turn.
+ * <p>Nothing here closes the socket in the midst of something: the loop closes it at the end of its turn.
  */
-final class Connection implements Publisher, Subscriber {
+final class Connection {
     private static final int MISSED_HEARTBEATS = 2;
     private static final byte[] MAGIC = "  V2".getBytes(StandardCharsets.US_ASCII);
-    private static final int FOR_ANSWERS = 1024;
-    /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
-    static final int BUSY_BYTES = 128 * 1024;
-
-    /** After so many looks in a row that found a connection idle, about ten seconds, it gives large buffers back. */
-    private static final int QUIET_LOOKS = 40;
-
-    /** A second. */
-    private static final int SLOWEST_BYTES = 8 * 1024;
-
     private static final long LINGER_NS = TimeUnit.SECONDS.toNanos(2);
 
     private enum State {
@@ -62,92 +44,57 @@ final class Connection implements Publisher, Subscriber {
         OPEN,
         /** Layers are being put in place. */
         UPGRADING,
-        /** An error was answered; what still comes is thrown away until the client closes, so that it can read the error. */
+        /** The last answer, an error, is being sent; what comes is thrown away. */
+        ENDING,
+        /** All is sent; what still comes is thrown away until the client closes, so that it can read the error. */
         LINGERING,
-        CLOSED
+        CLOSED;
+
+        private Set<State> next() {
+            return switch (this) {
+                case NEW -> EnumSet.of(OPEN, ENDING, CLOSED);
+                case OPEN -> EnumSet.of(UPGRADING, ENDING, CLOSED);
+                case UPGRADING -> EnumSet.of(OPEN, ENDING, CLOSED);
+                case ENDING -> EnumSet.of(LINGERING, CLOSED);
+                case LINGERING -> EnumSet.of(CLOSED);
+                case CLOSED -> EnumSet.noneOf(State.class);
+            };
+        }
+    }
+
+    private enum Commands {
+        /** Whatever was there is carried out. */
+        AWAITED,
+        EXECUTING,
+        /** The next one has to wait, for an answer or for room: nothing is read. */
+        HELD_BACK
     }
 
     private final GatewayLoop loop;
-    private final GatewaySettings settings;
-    private final ClientTerms terms;
-    private final MessagePort port;
     private final SocketChannel channel;
     private final SelectionKey key;
     private final CommandDecoder decoder;
+    private final ClientStream stream;
+    private final Negotiation negotiation;
+    private final PublisherSession publisher;
+    private final ConsumerSession consumer;
+    private final long connectedAtMs = System.currentTimeMillis();
     private int interest = SelectionKey.OP_READ;
     private State state = State.NEW;
-    private Wire wire;
-    /** The layer of the wire that encrypts, if one does. */
-    private TlsWire tls;
-
-    private boolean tlsAnswered;
-    private boolean compressed;
-
-    /** Null while nothing is in them. */
-    private ByteBuffer in;
-
-    private int inStart;
+    private Commands commands = Commands.AWAITED;
+    /** By when a client that is not {@link State#OPEN} has to be done with it. */
+    private long untilNs;
     /**
      * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer was whole,
      * however late its turn is. What waits with the kernel or in a layer counts from when it is read.
      */
     private long arrivedNs;
 
-    /** When the first bytes of a command came that is not whole yet, and how many it has in all; 0: there is none. */
-    private long begunNs;
-
-    private int wantedBytes;
-
-    private ByteBuffer out;
-    private boolean buffersUsed;
-    private int quietLooks;
-
-    private Subscription subscription;
-    private boolean subscribed;
-    private boolean closeWait;
-    private String topic;
-    private String consumedChannel;
-    private int readyCount;
-    /** What has been delivered here only to be finished: it was not in the sample. Its bound is the consumer's credit. */
-    private long[] skipped = new long[0];
-
-    private int skippedCount;
-
-    private boolean identified;
-    private long publisherId;
-    private Identity identity;
-    private AccessRights.Grant grant;
-    /** Null for a client that does not want to know. */
-    private HomeNotices homes;
-
-    private final OpenPublications open = new OpenPublications();
-    /** The broker that the open publications are on their way to; null if they are not. */
-    private BrokerId forwardedTo;
-
-    /** What ends this connection once the publications before it are answered. */
-    private String failure;
-
-    private boolean executing;
-    /** The next command wants an answer and has to wait for the one before. */
-    private boolean heldBack;
-
-    private boolean wantsRoom;
+    private long lastHeartbeatNs;
     /** Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not blame its clients. */
     private int unanswered;
 
-    private final long connectedAtMs = System.currentTimeMillis();
-    private long delivered;
-    private long finished;
-    private long requeued;
-    private long published;
-
-    private long lastHeartbeatNs;
-    private long lastWriteNs;
-    /** By when a client that is {@link State#NEW}, UPGRADING or LINGERING has to be done with it. */
-    private long untilNs;
-
-    private boolean saidGoodbye;
-    /** Where the loop has put it: in the list of those to be flushed, and among all connections. */
+    /** The loop's notes: whether it is in the lists of those to be flushed and resumed, and where among all connections. */
     boolean dirty;
 
     boolean resuming;
@@ -155,30 +102,43 @@ final class Connection implements Publisher, Subscriber {
 
     Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long nowNs) {
         this.loop = loop;
-        this.settings = loop.settings();
-        this.terms = loop.terms();
-        this.port = loop.port();
         this.channel = channel;
         this.key = key;
-        wire = new SocketWire(channel);
-        decoder = new CommandDecoder(settings.maxMessageBytes(), settings.maxBodyBytes());
-        identity = Identity.unknown(settings);
-        publisherId = loop.nextPublisherId();
+        decoder = new CommandDecoder(
+                loop.settings().maxMessageBytes(), loop.settings().maxBodyBytes());
+        stream = new ClientStream(this, loop, channel, nowNs);
+        negotiation = new Negotiation(this, loop, decoder, stream);
+        publisher = new PublisherSession(this, loop, decoder, stream, negotiation);
+        consumer = new ConsumerSession(this, loop, decoder, stream, negotiation);
         lastHeartbeatNs = nowNs;
-        lastWriteNs = nowNs;
-        untilNs = nowNs + settings.handshakeNs();
+        untilNs = nowNs + loop.settings().handshakeNs();
+    }
+
+    private void moveTo(State next) {
+        if (!state.next().contains(next)) {
+            throw new IllegalStateException("a client's connection can't go from " + state + " to " + next);
+        }
+        state = next;
+    }
+
+    boolean isOpen() {
+        return state == State.OPEN;
     }
 
     boolean consumes() {
-        return subscribed;
+        return consumer.isSubscribed();
+    }
+
+    long arrivedNs() {
+        return arrivedNs;
     }
 
     void read(long nowNs) {
         int count;
         try {
-            count = ensureIn() ? wire.read(in) : -1;
+            count = stream.read();
         } catch (IOException e) {
-            if (tls != null && !tls.established()) {
+            if (negotiation.isHandshaking()) {
                 loop.handshakeFailed(remoteAddress(), e);
             }
             count = -1;
@@ -191,42 +151,38 @@ final class Connection implements Publisher, Subscriber {
             arrivedNs = nowNs;
         }
         unanswered = 0;
-        buffersUsed = true;
         switch (state) {
             case NEW, OPEN -> {
-                boolean full = !in.hasRemaining();
+                boolean full = stream.isInFull();
                 process(nowNs);
-                if (full
-                        && state == State.OPEN
-                        && ensureIn()
-                        && in.capacity() < BUSY_BYTES
-                        && loop.buffers().hasPlenty()) {
-                    in = moved(in, in.capacity() * 2);
+                if (full && state == State.OPEN) {
+                    stream.growIn();
                 }
             }
-            case UPGRADING -> upgrade(nowNs);
-            default -> {
-                in.clear();
-                inStart = 0;
-            }
+            case UPGRADING -> advance(nowNs);
+            default -> stream.discardIn();
         }
-        releaseIn();
+        stream.releaseIn();
         readOn();
     }
 
     /** A layer may have bytes of which the socket knows nothing: then they are read in the next turn. */
-    private void readOn() {
-        boolean reads = state == State.OPEN && !heldBack || state == State.UPGRADING && handshakes();
-        if (reads && wire.hasInput()) {
+    void readOn() {
+        if (mayReadOn()) {
             loop.resume(this);
         }
+    }
+
+    private boolean mayReadOn() {
+        boolean reads = state == State.OPEN && commands != Commands.HELD_BACK
+                || state == State.UPGRADING && negotiation.wantsBytes();
+        return reads && stream.hasUnread();
     }
 
     /** By the loop, in a later turn: what was held back may go on. */
     void resume(long nowNs) {
         process(nowNs);
-        boolean reads = state == State.OPEN && !heldBack || state == State.UPGRADING && handshakes();
-        if (reads && wire.hasInput()) {
+        if (mayReadOn()) {
             read(nowNs);
         }
     }
@@ -234,7 +190,7 @@ final class Connection implements Publisher, Subscriber {
     /** By the loop: another thread has done what the handshake needed. */
     void workDone(long nowNs) {
         if (state != State.CLOSED) {
-            tls.workDone();
+            negotiation.workDone();
             read(nowNs);
         }
     }
@@ -244,109 +200,108 @@ final class Connection implements Publisher, Subscriber {
         if (state != State.NEW && state != State.OPEN) {
             return;
         }
-        executing = true;
-        heldBack = false;
-        answerPublications();
-        finishSkipped(nowNs);
-        boolean room = true;
-        if (in != null && failure == null && (state != State.NEW || magic())) {
-            room = executeAll(nowNs);
+        commands = Commands.EXECUTING;
+        publisher.answer();
+        consumer.finishSkipped(nowNs);
+        boolean all = true;
+        if (stream.in() != null && !publisher.isFailing() && (state != State.NEW || magic())) {
+            all = executeAll(nowNs);
         }
-        executing = false;
+        boolean held = state == State.OPEN && (!all || publisher.isFailing());
+        commands = held ? Commands.HELD_BACK : Commands.AWAITED;
         if (state == State.OPEN) {
-            heldBack |= !room || failure != null;
-            releaseIn();
+            stream.releaseIn();
         }
         updateInterest();
     }
 
-    /** Answers whether there was room for all answers. */
-    private boolean executeAll(long nowNs) {
-        int wanted = 0;
-        boolean room = true;
-        while (state == State.OPEN && failure == null && (room = roomForAnswers(nowNs))) {
-            int taken = decoder.decode(in, inStart, in.position());
-            if (taken == CommandDecoder.MORE) {
-                // Who may not do it need not send the rest of it, nor hold memory for it.
-                wanted = decoder.verb() == null || mayBegin(decoder.verb()) ? decoder.wantedBytes() : 0;
-                break;
-            }
-            if (taken == CommandDecoder.BAD) {
-                fail(decoder.error());
-                break;
-            }
-            if (decoder.verb().answered && !open.isEmpty() && !mayFollow(decoder.verb())) {
-                heldBack = true;
-                break;
-            }
-            // Before it is carried out: what follows an IDENTIFY may belong to another layer.
-            inStart += taken;
-            if (!execute(nowNs)) {
-                inStart -= taken;
-                heldBack = true;
-                break;
-            }
-        }
-        if (state == State.OPEN) {
-            if (wantedBytes == 0 || inStart > 0) {
-                begunNs = nowNs;
-            }
-            wantedBytes = in.position() > inStart ? wanted : 0;
-            compactIn();
-            if (wanted > in.capacity() && !in.hasRemaining()) {
-                // Twice as much at a time and only when it is full: a length that was only claimed costs nothing.
-                in = moved(in, Math.min(wanted, in.capacity() * 2));
-            }
-        }
-        return room;
-    }
-
     private boolean magic() {
-        int there = Math.min(in.position(), MAGIC.length);
+        int there = Math.min(stream.in().position(), MAGIC.length);
         for (int i = 0; i < there; i++) {
-            if (in.get(i) != MAGIC[i]) {
+            if (stream.in().get(i) != MAGIC[i]) {
                 fail("E_BAD_PROTOCOL");
                 return false;
             }
         }
         if (there == MAGIC.length) {
-            inStart = MAGIC.length;
-            state = State.OPEN;
+            stream.skip(MAGIC.length);
+            moveTo(State.OPEN);
         }
         return there == MAGIC.length;
     }
 
-    private boolean mayFollow(Verb verb) {
-        return verb.publishes && forwardedTo != null && !open.isFull();
+    /** Answers whether no whole command is left that has to wait, for an answer or for room. */
+    private boolean executeAll(long nowNs) {
+        int wanted = 0;
+        boolean held = false;
+        boolean more = true;
+        while (more && state == State.OPEN && !publisher.isFailing()) {
+            if (!stream.makeRoomForAnswers(nowNs)) {
+                held = true;
+                break;
+            }
+            int taken = decoder.decode(stream.in(), stream.start(), stream.in().position());
+            if (taken == CommandDecoder.MORE) {
+                // Who may not do it need not send the rest of it, nor hold memory for it.
+                wanted = decoder.verb() == null || mayBegin(decoder.verb()) ? decoder.wantedBytes() : 0;
+                more = false;
+            } else if (taken == CommandDecoder.BAD) {
+                fail(decoder.error());
+                more = false;
+            } else {
+                held = !executeNext(taken, nowNs);
+                more = !held;
+            }
+        }
+        if (state == State.OPEN) {
+            stream.endCommands(wanted, nowNs);
+        }
+        return !held;
     }
 
     /** False if it has to wait for an answer that is open. */
+    private boolean executeNext(int bytes, long nowNs) {
+        if (!publisher.mayFollow(decoder.verb())) {
+            return false;
+        }
+        // Before it is carried out: what follows an IDENTIFY may belong to another layer.
+        stream.skip(bytes);
+        boolean done = execute(nowNs);
+        if (!done) {
+            stream.skip(-bytes);
+        }
+        return done;
+    }
+
     private boolean execute(long nowNs) {
         Verb verb = decoder.verb();
         if (!mayBegin(verb)) {
             return true;
         }
         switch (verb) {
-            case PUB, MPUB -> {
-                return publish(verb, 0, nowNs);
+            case PUB -> {
+                return publisher.onPublish(nowNs);
+            }
+            case MPUB -> {
+                return publisher.onPublishBatch(nowNs);
             }
             case DPUB -> {
-                return onDeferredPublish(nowNs);
+                return publisher.onPublishDeferred(nowNs);
             }
             case FIN -> {
-                return onFinish(nowNs);
+                return consumer.onFinish(nowNs);
             }
             case REQ -> {
-                return onRequeue(nowNs);
+                return consumer.onRequeue(nowNs);
             }
             case TOUCH -> {
-                return onTouch(nowNs);
+                return consumer.onTouch(nowNs);
             }
-            case RDY -> onReady(nowNs);
-            case SUB -> onSubscribe(nowNs);
-            case IDENTIFY -> onIdentify(nowNs);
-            case CLS -> onClose(nowNs);
-            case AUTH -> onAuth();
+            case RDY -> consumer.onReady(nowNs);
+            case SUB -> consumer.onSubscribe(nowNs);
+            case CLS -> consumer.onClose(nowNs);
+            case IDENTIFY -> negotiation.onIdentify(nowNs);
+            case AUTH -> negotiation.onAuth();
             case NOP -> {
                 // It came, and that is what it is for: see unanswered.
             }
@@ -356,546 +311,98 @@ final class Connection implements Publisher, Subscriber {
 
     /** Fails if it may not; before its body is there, and again when it is. */
     private boolean mayBegin(Verb verb) {
-        if (terms.tlsRequired() && tls == null && verb != Verb.IDENTIFY) {
+        if (negotiation.lacksTls() && verb != Verb.IDENTIFY) {
             fail("E_INVALID cannot " + verb + " in current state (TLS required)");
             return false;
         }
-        return !verb.publishes || mayPublish(verb);
+        return !verb.publishes || publisher.mayPublish(verb);
     }
 
-    private boolean publish(Verb verb, long deferNs, long nowNs) {
-        PublishRequest request = loop.request()
-                .begin(this, open.add(verb, decoder.messages()), in, arrivedNs)
-                .topic(decoder.parameterAt(0), decoder.parameterLength(0))
-                .deferNs(deferNs)
-                .follows(forwardedTo);
-        if (verb == Verb.MPUB) {
-            request.batch(decoder.bodyAt(), decoder.bodyLength(), decoder.messages());
-        } else {
-            request.body(decoder.bodyAt(), decoder.bodyLength());
-        }
-        if (port.publish(request, nowNs)) {
-            return true;
-        }
-        open.removeLast();
-        return false;
-    }
-
-    private boolean onDeferredPublish(long nowNs) {
-        long mostMs = TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs());
-        if (decoder.number() > mostMs) {
-            fail("E_INVALID DPUB timeout " + decoder.number() + " out of range 0-" + mostMs);
-            return true;
-        }
-        return publish(Verb.DPUB, TimeUnit.MILLISECONDS.toNanos(decoder.number()), nowNs);
-    }
-
-    private boolean mayPublish(Verb verb) {
-        if (grant == null
-                ? !terms.rights().required()
-                : grant.mayPublish(in, decoder.parameterAt(0), decoder.parameterLength(0))) {
-            return true;
-        }
-        refuse(verb, decoder.parameter(in, 0));
-        return false;
-    }
-
-    private void refuse(Verb verb, String what) {
-        fail(
-                grant == null
-                        ? "E_AUTH_FIRST AUTH required before " + verb
-                        : "E_UNAUTHORIZED AUTH failed for " + verb + " on \"" + what + "\"");
-    }
-
-    private void onIdentify(long nowNs) {
-        if (identified || subscribed) {
-            fail("E_INVALID cannot IDENTIFY in current state");
-            return;
-        }
-        try {
-            identity = Identity.parse(body(), settings, terms);
-        } catch (Identity.Refused e) {
-            fail(e.answer());
-            return;
-        }
-        identified = true;
-        publisherId = identity.publisherId(publisherId);
-        homes = identity.wantsHomes() ? new HomeNotices() : null;
-        answer(
-                identity.negotiates()
-                        ? identity.answer(
-                                        settings,
-                                        terms,
-                                        GatewayLoop.VERSION,
-                                        loop.brokers().self())
-                                .getBytes(StandardCharsets.UTF_8)
-                        : Frames.OK);
-        if (identity.upgrades()) {
-            state = State.UPGRADING;
-            untilNs = nowNs + settings.handshakeNs();
-            upgrade(nowNs);
+    /** An outcome came that may let commands go on which were held back. */
+    void executeSoon() {
+        if (commands != Commands.EXECUTING) {
+            loop.resume(this);
         }
     }
 
-    private byte[] body() {
-        byte[] body = new byte[decoder.bodyLength()];
-        in.get(decoder.bodyAt(), body);
-        return body;
+    /** The client has said who it is. */
+    void identified(Identity identity) {
+        publisher.identified(identity);
     }
 
-    private boolean handshakes() {
-        return tls != null && !tls.established() && !tls.busy();
+    /** The client asked for layers: commands wait until all are there. */
+    void upgrade(long nowNs) {
+        moveTo(State.UPGRADING);
+        untilNs = nowNs + loop.settings().handshakeNs();
+        advance(nowNs);
     }
 
     /** Puts the next layers in place, as far as it can go now. */
-    private void upgrade(long nowNs) {
+    private void advance(long nowNs) {
         boolean goesOn = true;
         while (goesOn && state == State.UPGRADING) {
-            goesOn = nextLayer(nowNs);
+            goesOn = negotiation.advance(nowNs);
         }
         updateInterest();
     }
 
-    private boolean nextLayer(long nowNs) {
-        if (tls != null && !tlsAnswered) {
-            if (!tls.established()) {
-                return false;
-            }
-            tlsAnswered = true;
-            answer(Frames.OK);
-        }
-        flush(nowNs);
-        if (unsent()) {
-            return false;
-        }
-        try {
-            if (identity.tls() && tls == null) {
-                tls = new TlsWire(
-                        wire,
-                        terms.tls().orElseThrow().engine(),
-                        loop.buffers(),
-                        early(),
-                        task -> loop.workElsewhere(this, task));
-                wire = tls;
-                readOn();
-            } else if (identity.snappy() && !compressed) {
-                compressed(new SnappyWire(wire, loop.snappy(), loop.buffers(), early()));
-            } else if (identity.deflateLevel() > 0 && !compressed) {
-                if (!loop.buffers().reserve(DeflateWire.NATIVE_BYTES)) {
-                    throw new IOException("no memory left for deflate");
-                }
-                compressed(new DeflateWire(wire, identity.deflateLevel(), loop.buffers(), early()));
-            } else {
-                state = State.OPEN;
-                // Commands may have come with the end of the handshake.
-                loop.resume(this);
-            }
-        } catch (IOException e) {
-            fail("E_INVALID " + e.getMessage() + ": this broker's clients take all that they may");
-            return false;
-        }
-        return true;
-    }
-
-    private void compressed(Wire layer) {
-        wire = layer;
-        compressed = true;
-        answer(Frames.OK);
-        readOn();
-    }
-
-    /** What came after IDENTIFY belongs to the layer that it asked for. */
-    private byte[] early() {
-        if (in == null) {
-            return new byte[0];
-        }
-        byte[] early = new byte[in.position() - inStart];
-        in.get(inStart, early);
-        in.clear();
-        inStart = 0;
-        return early;
-    }
-
-    private void onAuth() {
-        if (subscribed) {
-            fail("E_INVALID cannot AUTH in current state");
-        } else if (grant != null) {
-            fail("E_INVALID AUTH already set");
-        } else if (!terms.rights().enabled()) {
-            fail("E_AUTH_DISABLED AUTH disabled");
-        } else {
-            byte[] secret = body();
-            Optional<AccessRights.Grant> found = terms.rights().grant(secret);
-            Arrays.fill(secret, (byte) 0);
-            if (found.isEmpty()) {
-                fail("E_AUTH_FAILED AUTH failed");
-            } else if (found.get().permissions() == 0) {
-                fail("E_UNAUTHORIZED AUTH no authorizations found");
-            } else {
-                grant = found.get();
-                // The name was checked when the settings were read: nothing in it needs escaping.
-                answer(("{\"identity\":\"" + grant.name() + "\",\"identity_url\":\"\",\"permission_count\":"
-                                + grant.permissions() + "}")
-                        .getBytes(StandardCharsets.UTF_8));
-            }
-        }
-    }
-
-    private void onSubscribe(long nowNs) {
-        if (subscribed) {
-            fail("E_INVALID cannot SUB in current state");
-            return;
-        }
-        if (identity.heartbeatNs() == 0) {
-            fail("E_INVALID cannot SUB with heartbeats disabled");
-            return;
-        }
-        topic = decoder.parameter(in, 0);
-        consumedChannel = decoder.parameter(in, 1);
-        if (grant == null ? terms.rights().required() : !grant.maySubscribe(topic, consumedChannel)) {
-            refuse(Verb.SUB, topic + " " + consumedChannel);
-            return;
-        }
-        subscribed = true;
-        subscription = port.subscribe(this, topic, consumedChannel, identity.messageTimeoutNs(), nowNs);
-        if (subscription == null) {
-            fail("E_SUB_FAILED SUB failed: this broker has no room for another topic or channel");
-            return;
-        }
-        answer(Frames.OK);
-    }
-
-    private void onReady(long nowNs) {
-        if (!subscribed) {
-            fail("E_INVALID cannot RDY in current state");
-        } else if (decoder.number() > settings.maxReady()) {
-            fail("E_INVALID RDY count " + decoder.number() + " out of range 0-" + settings.maxReady());
-        } else if (!closeWait && subscription != null) {
-            readyCount = (int) decoder.number();
-            subscription.ready(readyCount, nowNs);
-        }
-    }
-
-    private boolean onFinish(long nowNs) {
-        if (!subscribed) {
-            fail("E_INVALID cannot FIN in current state");
-        } else if (subscription != null && subscription.finish(decoder.id(), nowNs)) {
-            finished++;
-        } else {
-            return notInFlight(Verb.FIN);
-        }
-        return true;
-    }
-
-    /** In its turn only: before the answer of a publication that waits, the client would take it for that. */
-    private boolean notInFlight(Verb verb) {
-        if (open.isEmpty()) {
-            complain("E_" + verb + "_FAILED " + verb + " failed: message is not in flight here");
-        }
-        return open.isEmpty();
-    }
-
-    private boolean onRequeue(long nowNs) {
-        if (!subscribed) {
-            fail("E_INVALID cannot REQ in current state");
-            return true;
-        }
-        long delayNs = decoder.number() > TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs())
-                ? settings.maxDelayNs()
-                : TimeUnit.MILLISECONDS.toNanos(decoder.number());
-        if (subscription != null && subscription.requeue(decoder.id(), delayNs, nowNs)) {
-            requeued++;
-            return true;
-        }
-        return notInFlight(Verb.REQ);
-    }
-
-    private boolean onTouch(long nowNs) {
-        if (!subscribed) {
-            fail("E_INVALID cannot TOUCH in current state");
-            return true;
-        }
-        return subscription != null && subscription.touch(decoder.id(), nowNs) || notInFlight(Verb.TOUCH);
-    }
-
-    private void onClose(long nowNs) {
-        if (!subscribed) {
-            fail("E_INVALID cannot CLS in current state");
-            return;
-        }
-        closeWait = true;
-        readyCount = 0;
-        if (subscription != null) {
-            subscription.ready(0, nowNs);
-        }
-        answer(Frames.CLOSE_WAIT);
-    }
-
-    @Override
-    public long id() {
-        return publisherId;
-    }
-
-    @Override
-    public String group() {
-        return identity.group();
-    }
-
-    @Override
-    public double expectedRate() {
-        return identity.expectedRate();
-    }
-
-    @Override
-    public void forwarded(long ticket, BrokerId home) {
-        forwardedTo = home;
-    }
-
-    @Override
-    public void accepted(long ticket) {
-        published += open.messages(ticket);
-        open.accepted(ticket);
-        published();
-    }
-
-    @Override
-    public void throttled(long ticket, long retryAfterNs) {
-        heldUpTooLong(
-                ticket,
-                "topic is over its limit, "
-                        + (retryAfterNs == Duty.NO_DEADLINE
-                                ? "more at once than its burst, or it has no supply here now"
-                                : "retry after " + (TimeUnit.NANOSECONDS.toMillis(retryAfterNs) + 1) + " ms"));
-    }
-
-    @Override
-    public void heldUpTooLong(long ticket, String reason) {
-        open.refused(ticket, publishError(ticket, "refused", reason));
-        published();
-    }
-
-    @Override
-    public void failed(long ticket, String reason) {
-        open.failed(ticket, publishError(ticket, "failed", reason));
-        published();
-    }
-
-    @Override
-    public void mayHavePassed(long ticket, String reason) {
-        open.failed(ticket, publishError(ticket, "unknown", reason));
-        published();
-    }
-
-    private String publishError(long ticket, String what, String reason) {
-        Verb verb = open.verb(ticket);
-        return "E_" + verb + "_FAILED " + verb + " " + what + ": " + reason;
-    }
-
-    private void published() {
-        if (state == State.OPEN) {
-            answerPublications();
-            if (!executing) {
-                loop.resume(this);
-            }
-        }
-    }
-
-    /** In their order, as far as they have outcomes and there is room. */
-    private void answerPublications() {
-        while (state == State.OPEN && open.hasAnswer() && roomForAnswers(loop.nowNs())) {
-            String error = open.error();
-            boolean fatal = open.isFatal();
-            open.removeFirst();
-            if (error == null) {
-                answerOk();
-            } else {
-                complain(error);
-                if (fatal) {
-                    linger();
-                }
-            }
-        }
-        if (open.isEmpty()) {
-            forwardedTo = null;
-            if (failure != null && state == State.OPEN) {
-                complain(failure);
-                linger();
-            }
-        }
-    }
-
-    @Override
-    public void belongsTo(BrokerId home, ByteBuffer name, int topicAt, int topicLength) {
-        if (homes == null || home == null && homes.isEmpty() || !hasRoom(FOR_ANSWERS)) {
-            return;
-        }
-        BrokerId broker = home == null ? loop.self() : home;
-        if (broker == null || !homes.isNews(name, topicAt, topicLength, broker, home == null)) {
-            return;
-        }
-        Optional<String> tcp = loop.brokers().tcpOf(broker);
-        if (tcp.isPresent()) {
-            homes.told(name, topicAt, topicLength, broker);
-            // Names of topics and brokers, and addresses, hold nothing that needs escaping.
-            put(
-                    Frames.HOME,
-                    ("{\"topic\":\"" + CommandDecoder.text(name, topicAt, topicLength) + "\",\"broker\":\"" + broker
-                                    + "\",\"tcp\":\"" + tcp.get() + "\"}")
-                            .getBytes(StandardCharsets.US_ASCII));
-        }
-    }
-
-    @Override
-    public boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength) {
-        if (state == State.OPEN
-                && identity.sampleRate() > 0
-                && ThreadLocalRandom.current().nextInt(100) >= identity.sampleRate()) {
-            skip(id);
-            return true;
-        }
-        int size = Frames.MESSAGE_OVERHEAD + bodyLength;
-        if (state != State.OPEN || !roomFor(size + FOR_ANSWERS)) {
-            wantsRoom = true;
-            return false;
-        }
-        delivered++;
-        Frames.putMessage(out, timestampNs, attempts, id, body, bodyAt, bodyLength);
-        loop.flushLater(this);
-        return true;
-    }
-
-    /** Kept for later, because the channel that delivers is in the midst of its work. */
-    private void skip(long id) {
-        if (skippedCount == skipped.length) {
-            skipped = Arrays.copyOf(skipped, Math.max(16, 2 * skippedCount));
-        }
-        skipped[skippedCount++] = id;
+    /** All layers are in place. */
+    void upgraded() {
+        moveTo(State.OPEN);
+        // Commands may have come with the end of the handshake.
         loop.resume(this);
     }
 
-    /** Those that were skipped before this call: finishing them brings others, which have their turn later. */
-    private void finishSkipped(long nowNs) {
-        int count = skippedCount;
-        if (count == 0) {
-            return;
-        }
-        for (int i = 0; i < count && subscription != null; i++) {
-            subscription.finish(skipped[i], nowNs);
-        }
-        skippedCount -= count;
-        System.arraycopy(skipped, count, skipped, 0, skippedCount);
-    }
-
-    @Override
-    public void gone(String reason) {
-        subscription = null;
-        linger();
-    }
-
-    private void answerOk() {
-        if (ensureOut()) {
-            Frames.putOk(out);
-            loop.flushLater(this);
-        }
-    }
-
-    private void answer(byte[] payload) {
-        put(Frames.RESPONSE, payload);
+    void answer(byte[] payload) {
+        stream.put(Frames.RESPONSE, payload);
     }
 
     /** An error after which the connection goes on. */
-    private void complain(String error) {
-        put(Frames.ERROR, identity.heard(error).getBytes(StandardCharsets.US_ASCII));
+    void complain(String error) {
+        stream.put(Frames.ERROR, negotiation.identity().heard(error).getBytes(StandardCharsets.US_ASCII));
     }
 
-    private void put(int type, byte[] payload) {
-        if (ensureOut()) {
-            Frames.put(out, type, payload);
-            loop.flushLater(this);
+    /** False if the error has to wait: before the answer of a publication, the client would take it for that. */
+    boolean notInFlight(Verb verb) {
+        if (publisher.isIdle()) {
+            complain("E_" + verb + "_FAILED " + verb + " failed: message is not in flight here");
         }
+        return publisher.isIdle();
     }
 
     /** An error that ends the connection; in its turn, so that it is not taken for the answer of a publication that waits. */
-    private void fail(String error) {
-        if (state == State.OPEN && !open.isEmpty()) {
-            failure = failure == null ? error : failure;
+    void fail(String error) {
+        if (state == State.OPEN && !publisher.isIdle()) {
+            publisher.failInTurn(error);
         } else {
             complain(error);
-            linger();
+            end();
         }
     }
 
-    private void linger() {
-        if (state != State.CLOSED) {
-            state = State.LINGERING;
-            heldBack = false;
+    void failInThisState(Verb verb) {
+        fail("E_INVALID cannot " + verb + " in current state");
+    }
+
+    /** Sends what there is, and nothing more after it. */
+    void end() {
+        if (state == State.NEW || state == State.OPEN || state == State.UPGRADING) {
+            moveTo(State.ENDING);
+            commands = Commands.AWAITED;
             untilNs = loop.nowNs() + LINGER_NS;
             loop.flushLater(this);
             updateInterest();
         }
     }
 
-    private boolean roomForAnswers(long nowNs) {
-        if (hasRoom(FOR_ANSWERS)) {
-            return true;
-        }
-        flush(nowNs);
-        return hasRoom(FOR_ANSWERS);
-    }
-
-    /** An empty buffer is a small one, and has this much room. */
-    private boolean hasRoom(int bytes) {
-        return out == null || out.remaining() >= bytes;
-    }
-
-    private boolean roomFor(int bytes) {
-        if (!ensureOut()) {
-            return false;
-        }
-        if (out.remaining() >= bytes) {
-            return true;
-        }
-        flush(loop.nowNs());
-        if (!ensureOut()) {
-            return false;
-        }
-        if (out.remaining() >= bytes) {
-            return true;
-        }
-        int pending = out.position();
-        if (pending > 0 && (pending + bytes > BUSY_BYTES || !loop.buffers().hasPlenty())) {
-            return false;
-        }
-        out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
-        return out.remaining() >= bytes;
-    }
-
-    private boolean unsent() {
-        return out != null && out.position() > 0 || wire.hasOutput();
-    }
-
-    /** Sends what it can. */
-    private void flush(long nowNs) {
-        if (unsent()) {
-            buffersUsed = true;
-            ByteBuffer from = out == null ? Wire.NOTHING : out.flip();
+    /** The out buffer and the layers below it are empty. */
+    void allSent() {
+        if (state == State.ENDING) {
+            moveTo(State.LINGERING);
             try {
-                if (wire.write(from) > 0) {
-                    lastWriteNs = nowNs;
-                }
+                stream.finish();
             } catch (IOException e) {
                 loop.closeLater(this);
-                from.position(from.limit());
-            }
-            if (out != null) {
-                out.compact();
-            }
-        }
-        if (!unsent()) {
-            lastWriteNs = nowNs;
-            releaseOut();
-            if (state == State.LINGERING) {
-                sayGoodbye();
             }
         }
     }
@@ -905,18 +412,15 @@ final class Connection implements Publisher, Subscriber {
         if (state == State.CLOSED) {
             return;
         }
-        flush(nowNs);
+        stream.flush(nowNs);
         if (state == State.UPGRADING) {
-            upgrade(nowNs);
+            advance(nowNs);
             readOn();
             return;
         }
-        if (out == null || out.remaining() > out.capacity() / 2) {
-            if (wantsRoom && subscription != null) {
-                wantsRoom = false;
-                subscription.writable(nowNs);
-            }
-            if (heldBack && open.isEmpty() || open.hasAnswer()) {
+        if (stream.isMostlySent()) {
+            consumer.onRoom(nowNs);
+            if (commands == Commands.HELD_BACK && publisher.isIdle() || publisher.hasAnswer()) {
                 loop.resume(this);
             }
         }
@@ -924,26 +428,16 @@ final class Connection implements Publisher, Subscriber {
         updateInterest();
     }
 
-    private void sayGoodbye() {
-        if (!saidGoodbye) {
-            saidGoodbye = true;
-            try {
-                wire.finish();
-            } catch (IOException e) {
-                loop.closeLater(this);
-            }
-        }
-    }
-
     private void updateInterest() {
         if (state == State.CLOSED || !key.isValid()) {
             return;
         }
         // While another thread has the engine nothing moves either way: a ready socket would only keep the loop busy.
-        boolean moves = tls == null || !tls.busy();
-        boolean reads =
-                moves && (tls == null || !tls.speaksFirst()) && (state == State.UPGRADING ? handshakes() : !heldBack);
-        boolean writes = moves && unsent();
+        boolean moves = !negotiation.isBusy();
+        boolean reads = moves
+                && !negotiation.speaksFirst()
+                && (state == State.UPGRADING ? negotiation.wantsBytes() : commands != Commands.HELD_BACK);
+        boolean writes = moves && stream.hasUnsent();
         int wanted = (reads ? SelectionKey.OP_READ : 0) | (writes ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
             interest = wanted;
@@ -956,121 +450,35 @@ final class Connection implements Publisher, Subscriber {
         boolean reads = (interest & SelectionKey.OP_READ) != 0;
         // Some clients wait for a publication's answer with the lock held that they would answer a heartbeat with; how
         // long it waits is bounded.
-        if (!reads || !open.isEmpty()) {
+        if (!reads || !publisher.isIdle()) {
             unanswered = 0;
         }
-        boolean beats = identity.heartbeatNs() > 0 && nowNs - lastHeartbeatNs >= identity.heartbeatNs();
+        long heartbeatNs = negotiation.identity().heartbeatNs();
+        boolean beats = heartbeatNs > 0 && nowNs - lastHeartbeatNs >= heartbeatNs;
         boolean silent = beats && unanswered == MISSED_HEARTBEATS;
-        boolean stalled = unsent() && nowNs - lastWriteNs > settings.stallNs();
-        boolean overdue = state == State.OPEN ? dribbles(nowNs) : nowNs - untilNs > 0;
-        if (silent || stalled || overdue) {
+        boolean overdue = state == State.OPEN ? stream.dribbles(nowNs) : nowNs - untilNs > 0;
+        if (silent || stream.isStalled(nowNs) || overdue) {
             loop.closeLater(this);
             return;
         }
         if (state == State.OPEN && beats) {
-            lastHeartbeatNs = nowNs;
-            unanswered++;
-            // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
-            if (hasRoom(FOR_ANSWERS / 2)) {
-                answer(Frames.HEARTBEAT);
-                // At once: thousands of idle clients share one buffer that way.
-                flush(nowNs);
-                updateInterest();
-            }
+            beat(nowNs);
         }
-        quietLooks = buffersUsed ? 0 : quietLooks + 1;
-        buffersUsed = false;
-        if (quietLooks == QUIET_LOOKS) {
-            shrink();
+        if (stream.shrinkIfQuiet()) {
+            consumer.shrink();
         }
     }
 
-    /** Whether a command takes longer to come than its bytes do on a very slow line: it holds memory that others could use. */
-    private boolean dribbles(long nowNs) {
-        return wantedBytes > 0
-                && nowNs - begunNs > settings.stallNs() + wantedBytes * TimeUnit.SECONDS.toNanos(1) / SLOWEST_BYTES;
-    }
-
-    private void shrink() {
-        if (in != null && in.position() == inStart) {
-            loop.buffers().give(in);
-            in = null;
-            inStart = 0;
+    private void beat(long nowNs) {
+        lastHeartbeatNs = nowNs;
+        unanswered++;
+        // No room means that bytes wait which the client does not take: it will find them, or be closed as stalled.
+        if (stream.hasRoomForHeartbeat()) {
+            answer(Frames.HEARTBEAT);
+            // At once: thousands of idle clients share one buffer that way.
+            stream.flush(nowNs);
+            updateInterest();
         }
-        if (out != null && out.position() == 0) {
-            loop.buffers().give(out);
-            out = null;
-        }
-        skipped = skippedCount == 0 ? new long[0] : skipped;
-    }
-
-    private boolean ensureIn() {
-        if (in == null) {
-            inStart = 0;
-            in = taken();
-        }
-        return in != null;
-    }
-
-    private boolean ensureOut() {
-        if (!unsent()) {
-            // A stall is counted from when something began to wait, however long there was nothing before.
-            lastWriteNs = loop.nowNs();
-        }
-        if (out == null) {
-            out = taken();
-        }
-        return out != null;
-    }
-
-    /** Without memory for a buffer the connection ends. */
-    private ByteBuffer taken() {
-        ByteBuffer buffer = loop.buffers().take();
-        if (buffer == null) {
-            loop.closeLater(this);
-        }
-        return buffer;
-    }
-
-    /** Large ones stay until the connection is quiet: who needed one is likely to need it again. */
-    private void releaseIn() {
-        if (in != null && in.position() == inStart && in.capacity() == settings.bufferBytes()) {
-            loop.buffers().give(in);
-            in = null;
-            inStart = 0;
-        }
-    }
-
-    private void releaseOut() {
-        if (out != null && out.capacity() == settings.bufferBytes()) {
-            loop.buffers().give(out);
-            out = null;
-        }
-    }
-
-    private void compactIn() {
-        if (inStart == 0) {
-            return;
-        }
-        if (inStart == in.position()) {
-            in.clear();
-        } else {
-            in.limit(in.position()).position(inStart);
-            in.compact();
-        }
-        inStart = 0;
-    }
-
-    /** Into a larger one; of what comes in, after {@link #compactIn}. Without memory for it the connection ends. */
-    private ByteBuffer moved(ByteBuffer from, int capacity) {
-        ByteBuffer to = loop.buffers().takeLarge(capacity);
-        if (to == null) {
-            fail("E_INVALID " + capacity + " bytes are needed, and this broker has no memory left for its clients");
-            return from;
-        }
-        to.put(from.flip());
-        loop.buffers().give(from);
-        return to;
     }
 
     /** By the loop, at the end of a turn. */
@@ -1078,52 +486,41 @@ final class Connection implements Publisher, Subscriber {
         if (state == State.CLOSED) {
             return;
         }
-        state = State.CLOSED;
-        if (subscription != null) {
-            subscription.close(nowNs);
-            subscription = null;
-        }
+        moveTo(State.CLOSED);
+        consumer.close(nowNs);
         key.cancel();
         try {
             channel.close();
         } catch (IOException e) {
             // It is closed as far as this process is concerned.
-            wantsRoom = false;
+            interest = 0;
         }
-        wire.close();
-        if (in != null) {
-            loop.buffers().give(in);
-        }
-        if (out != null) {
-            loop.buffers().give(out);
-        }
-        in = null;
-        out = null;
+        stream.close();
     }
 
     ClientStats stats() {
-        int nsqdState = closeWait ? 4 : subscribed ? 3 : 0;
+        Identity identity = negotiation.identity();
         return new ClientStats(
                 identity.clientId(),
                 identity.hostname(),
                 identity.userAgent(),
                 remoteAddress(),
-                nsqdState,
-                subscribed ? Optional.of(new ClientStats.Subscribed(topic, consumedChannel)) : Optional.empty(),
-                readyCount,
-                subscription == null ? 0 : subscription.inFlight(),
-                delivered,
-                finished,
-                requeued,
-                published,
+                consumer.nsqdState(),
+                consumer.subscribed(),
+                consumer.readyCount(),
+                consumer.inFlight(),
+                consumer.delivered(),
+                consumer.finished(),
+                consumer.requeued(),
+                publisher.published(),
                 TimeUnit.MILLISECONDS.toSeconds(connectedAtMs),
                 identity.sampleRate(),
                 identity.deflateLevel() > 0,
                 identity.snappy(),
-                tls != null,
-                tls != null && tls.established() ? tls.version() : "",
-                tls != null && tls.established() ? tls.cipherSuite() : "",
-                Optional.ofNullable(grant).map(AccessRights.Grant::name),
+                negotiation.usesTls(),
+                negotiation.tlsVersion(),
+                negotiation.cipherSuite(),
+                negotiation.token(),
                 identity.group(),
                 identity.workflow(),
                 identity.expectedRate());

@@ -1,8 +1,8 @@
 package io.weir.transport.gateway;
 
 import io.weir.config.value.BrokerId;
-import io.weir.transport.gateway.wire.Buffers;
-import io.weir.transport.gateway.wire.SnappyBlocks;
+import io.weir.transport.wire.Buffers;
+import io.weir.transport.wire.SnappyBlocks;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -35,14 +35,14 @@ import org.slf4j.LoggerFactory;
  * <p>Own selector loop rather than Netty because it allocates nothing per message.
  */
 public final class GatewayLoop implements AutoCloseable {
-    /** What clients are told. Some take a version that begins with "0." for an nsqd too old to talk to. */
+    /** The version that clients are told. Some take one that begins with "0." for an nsqd too old to talk to. */
     public static final String VERSION = "weir-1";
 
     private static final Logger LOG = LoggerFactory.getLogger(GatewayLoop.class);
     private static final long HOUSEKEEPING_NS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long COMPLAINT_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLI_NS = 1_000_000L;
-    /** The selector counts milliseconds; below one, sockets are looked at so often while a deadline is awaited. */
+    /** The selector counts milliseconds. For a deadline that is nearer, the loop polls sockets at this interval. */
     private static final long NAP_NS = 100_000L;
 
     private static final int BACKLOG = 1024;
@@ -74,14 +74,14 @@ public final class GatewayLoop implements AutoCloseable {
     private Thread thread;
     private long nowNs;
     private boolean stamped;
-    /** Begins anywhere, so that no two brokers, nor two lives of one, give the same. */
+    /** Begins at random, so that no two brokers, nor two lives of one, give out the same numbers. */
     private long lastPublisher = new SecureRandom().nextLong();
 
     private long houseKeptNs;
     private long complainedNs;
     private volatile boolean running = true;
 
-    /** As the other, for a broker on its own that serves everybody. */
+    /** For a broker on its own that serves everybody. */
     public GatewayLoop(InetSocketAddress address, GatewaySettings settings, LongSupplier clock) throws IOException {
         this(address, settings, ClientTerms.defaults(), BrokerDirectory.ALONE, clock);
     }
@@ -99,7 +99,7 @@ public final class GatewayLoop implements AutoCloseable {
         this.brokers = brokers;
         this.self = brokers.self().orElse(null);
         this.clock = clock;
-        buffers = new Buffers(settings, what -> complain(what, null));
+        buffers = new Buffers(settings.bufferBytes(), settings.maxBufferBytes(), what -> complain(what, null));
         selector = Selector.open();
         server = ServerSocketChannel.open();
         try {
@@ -141,7 +141,7 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** Ends the thread's wait; for any thread that put down something for a duty. */
+    /** Ends the thread's wait. Any thread may call it, after it has queued something for a duty. */
     public void wakeUp() {
         selector.wakeup();
     }
@@ -180,7 +180,7 @@ public final class GatewayLoop implements AutoCloseable {
                 stamp();
                 more = turn();
             } catch (IOException | RuntimeException | Error e) {
-                // Whatever it was, the clients of all topics hang on this thread.
+                // The clients of all topics depend on this thread: it goes on whatever happened.
                 complain("a turn failed", e);
                 more = false;
             }
@@ -188,7 +188,7 @@ public final class GatewayLoop implements AutoCloseable {
         closeSockets();
     }
 
-    /** The time at which the sockets woke the thread: what arrived then arrived at that time. */
+    /** Reads the clock once a turn, when the sockets wake the thread: what they hold arrived at that time. */
     private void stamp() {
         if (!stamped) {
             stamped = true;
@@ -286,7 +286,7 @@ public final class GatewayLoop implements AutoCloseable {
                 channel = server.accept();
             }
         } catch (IOException e) {
-            // Most likely no file descriptor is left: asking again at once would only spin.
+            // Most likely no file descriptor is left. To ask again at once would only spin: housekeeping asks again.
             complain("accepting a connection failed", e);
             acceptKey.interestOps(0);
         }
@@ -308,7 +308,7 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** A client may do without heartbeats, and vanish: then the kernel notices, after about two minutes where it can be told so. */
+    /** A client without heartbeats may vanish. The kernel then notices, after about two minutes where that can be set. */
     private static void keepAlive(SocketChannel channel) throws IOException {
         channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
         if (channel.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
@@ -412,7 +412,7 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** At most one line a second, whatever goes wrong how often. */
+    /** Logs at most one line a second, however often something goes wrong. */
     private void complain(String what, Throwable e) {
         if (nowNs - complainedNs >= COMPLAINT_NS) {
             complainedNs = nowNs;
@@ -420,7 +420,7 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** Who runs clients and brokers wants to know why they do not come together. */
+    /** Logged because an operator wants to know why a client and a broker do not come together. */
     void handshakeFailed(String client, IOException e) {
         complain("TLS with " + client + " failed: " + e.getMessage(), null);
     }
@@ -430,7 +430,7 @@ public final class GatewayLoop implements AutoCloseable {
         return connections.stream().map(Connection::stats).toList();
     }
 
-    /** Has a handshake's arithmetic done by another thread, which all handshakes share: they wait for each other, messages do not. */
+    /** Hands a handshake's arithmetic to another thread. All handshakes share it: they wait for each other, messages do not wait. */
     void workElsewhere(Connection connection, Runnable work) {
         if (worker == null) {
             worker = Executors.newSingleThreadExecutor(task -> {
@@ -478,7 +478,7 @@ public final class GatewayLoop implements AutoCloseable {
         return port;
     }
 
-    /** For whichever connection publishes. */
+    /** The one request that all connections fill in turn. */
     PublishRequest request() {
         return request;
     }
@@ -491,7 +491,7 @@ public final class GatewayLoop implements AutoCloseable {
         closing.add(connection);
     }
 
-    /** The answer that held back further commands is there. */
+    /** Has the connection go on in the next turn, with commands or bytes that it holds. */
     void resume(Connection connection) {
         if (!connection.resuming) {
             connection.resuming = true;
@@ -510,7 +510,7 @@ public final class GatewayLoop implements AutoCloseable {
         return buffers;
     }
 
-    /** Of all clients' buffers. On the loop's thread only, as {@link #clients}. */
+    /** The bytes of all clients' buffers. On the loop's thread only, as {@link #clients}. */
     public long bufferBytes() {
         return buffers.bytes();
     }

@@ -53,7 +53,7 @@ public record GatewaySettings(
                     "buffer of " + bufferBytes + " bytes is not between " + LEAST_BUFFER + " and " + (1 << 24));
         }
         // Then the quarter between "no more for the busy" and "no more for the large" holds one of either.
-        int largest = Math.max(maxBodyBytes + MAX_LINE_BYTES, Connection.BUSY_BYTES);
+        int largest = Math.max(maxBodyBytes + MAX_LINE_BYTES, ClientStream.BUSY_BYTES);
         if (maxBufferBytes < 4L * largest) {
             throw new IllegalArgumentException("buffers of " + maxBufferBytes
                     + " bytes for all connections are less than four times the largest one's " + largest);

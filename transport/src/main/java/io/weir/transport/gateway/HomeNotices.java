@@ -4,8 +4,8 @@ import io.weir.config.value.BrokerId;
 import java.nio.ByteBuffer;
 
 /**
- * Of which topics a client was told that its home is elsewhere, and where, so that it is told only what it does not know. Finds a topic
- * by its name's bytes, without making anything of them. Remembers {@value #MOST} topics; of more a client is not told.
+ * What a client knows of its topics' homes, so that it is told only news. Finds a topic by its name's bytes, without making an object of them.
+ * Remembers {@value #MOST} topics; the client is not told of more.
  */
 final class HomeNotices {
     private static final int MOST = 1024;
@@ -26,7 +26,7 @@ final class HomeNotices {
     }
 
     /** The client knows it from now on. After {@link #isNews}. */
-    void told(ByteBuffer in, int at, int length, BrokerId home) {
+    void remember(ByteBuffer in, int at, int length, BrokerId home) {
         int slot = slot(in, at, length);
         homes[slot] = home;
         if (topics[slot] == null) {

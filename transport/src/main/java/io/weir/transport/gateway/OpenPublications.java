@@ -3,8 +3,8 @@ package io.weir.transport.gateway;
 import java.util.Arrays;
 
 /**
- * A connection's publications that are not answered yet, in the order in which they came. Their outcomes may come in another, and answers
- * go in the first: an outcome waits here for those before it.
+ * A client's publications that are not answered yet, in the order in which they came. Answers keep that order, outcomes may not: an outcome
+ * waits here for those before it.
  */
 final class OpenPublications {
     /** At most so many. */
@@ -60,7 +60,7 @@ final class OpenPublications {
         }
     }
 
-    /** It was not published after all. */
+    /** Takes the last one back: it was not published after all. */
     void removeLast() {
         next--;
     }

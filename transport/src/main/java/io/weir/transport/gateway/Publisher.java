@@ -4,15 +4,15 @@ import io.weir.config.value.BrokerId;
 import java.nio.ByteBuffer;
 
 /**
- * Whoever published: a client's connection, or another broker. Told the outcome of each publication once; while it is told, it
- * must not publish, because the topic is in the midst of its work.
+ * Whoever published: a client, or another broker. It is told the outcome of each publication once. It must not publish during that
+ * call, because the topic is in the midst of its work.
  */
 public interface Publisher {
     /** The {@link #id} of one that is nobody in particular, such as a request over HTTP. */
     long NOBODY = 0;
 
     /**
-     * Who it is, for placement: the same for as long as it publishes, at whichever broker. Whoever is {@link #NOBODY} is at home where it
+     * Who it is, for placement: the same for as long as it publishes, at whichever broker. The home of {@link #NOBODY} is the broker where it
      * came in.
      */
     default long id() {
@@ -62,7 +62,7 @@ public interface Publisher {
         failed(ticket, reason);
     }
 
-    /** It cannot be done now, and nothing of it was published: more wait for the topic's limit than may, or it waited for longer than may be. */
+    /** Refused, nothing was published: the waiting line is full, or the message exceeded its maximum delay. */
     default void heldUpTooLong(long ticket, String reason) {
         failed(ticket, reason);
     }

@@ -3,8 +3,8 @@ package io.weir.transport.gateway;
 import java.nio.ByteBuffer;
 
 /**
- * Whoever consumes: a client's connection, or another broker on behalf of one. While it is told something it must not call its
- * {@link Subscription}: the channel is in the midst of its work.
+ * Whoever consumes: a client, or another broker on behalf of one. It must not call its {@link Subscription} during the calls here: the channel is
+ * in the midst of its work.
  */
 public interface Subscriber {
     /**

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Whose turn it is to touch the links: the broker's thread's or the link thread's. The broker's never waits. If it is not its turn it goes
- * on without, and is woken when it is.
+ * The lock under which the broker's thread and the link thread take turns to touch the links. The broker's thread never waits: if it does not get
+ * the lock, it goes on without, and is woken when the lock is free.
  */
 final class LinkLock {
     private static final long WAIT_NS = TimeUnit.MICROSECONDS.toNanos(20);
@@ -22,7 +22,7 @@ final class LinkLock {
 
     /** By the broker's thread. */
     boolean tryBegin() {
-        // Said before it tries: who ends its turn after that wakes it.
+        // Set before the attempt: if the link thread passes the lock after that, it wakes this thread.
         missed = true;
         if (wanted || !taken.compareAndSet(false, true)) {
             return false;
@@ -36,7 +36,7 @@ final class LinkLock {
         taken.set(false);
     }
 
-    /** By the link thread, which comes next: a broker that is busy all the time can't keep it out. */
+    /** By the link thread. It comes next, so a broker that is busy all the time can't keep it out. */
     void await() {
         wanted = true;
         while (!taken.compareAndSet(false, true)) {

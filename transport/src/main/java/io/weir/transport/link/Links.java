@@ -28,12 +28,12 @@ import org.slf4j.LoggerFactory;
  * <p>Three kinds of callers. Anyone says which peers are wanted ({@link #connect}, {@link #disconnect}). The broker's one thread sends
  * ({@link #offer}, and {@link #knock} when it has nothing more to offer for now) and receives ({@link #poll}), straight from the streams. It
  * may sleep: a peer on the same host that has sent something knocks at {@link #channel}. The link thread, which this class starts,
- * does what takes its time: looks for the media driver and serves its client, asks for streams. It also watches what no knock tells
- * of, and calls {@code wakeUp} then: frames from other hosts, which come some time after the knock, room for an offer that was refused,
+ * does what takes its time: looks for the media driver and serves its client, asks for streams. It also watches what no knock
+ * announces, and calls {@code wakeUp} then: frames from other hosts, which come some time after the knock, room for an offer that was refused,
  * a peer's silence, a driver's death.
  *
  * <p>Nothing here blocks the broker's thread. A peer that does not read fills its own stream and is refused; the others go on. When the media
- * driver dies every peer is told as lost, and the links come back by themselves when a driver is there again.
+ * driver dies every peer is reported as lost, and the links come back by themselves when a driver is there again.
  */
 public final class Links implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
@@ -132,7 +132,7 @@ public final class Links implements AutoCloseable {
         ring();
     }
 
-    /** From any thread. A peer that is connected is told as lost. */
+    /** From any thread. A peer that is connected is reported as lost. */
     public void disconnect(BrokerId peer) {
         synchronized (wanted) {
             wanted.remove(peer);
@@ -190,7 +190,7 @@ public final class Links implements AutoCloseable {
     }
 
     /**
-     * By the broker's thread: tells {@code events} frames and changes, about {@code limit} at most, and how many it told. If it {@link
+     * By the broker's thread: reports frames and changes to {@code events}, about {@code limit} at most, and answers how many. If it {@link
      * #hasMore} then, nobody knocks for the rest.
      *
      * @param nowNs on this broker's clock
@@ -199,22 +199,22 @@ public final class Links implements AutoCloseable {
         if (!turn.tryBegin()) {
             return 0;
         }
-        int told = 0;
+        int reported = 0;
         more = false;
         try {
             Link[] all = present;
             // Another one first each time: the limit must not always be used up by the same.
             firstPolled = firstPolled + 1 < all.length ? firstPolled + 1 : 0;
-            for (int i = 0; i < all.length && told < limit; i++) {
+            for (int i = 0; i < all.length && reported < limit; i++) {
                 Link link = all[(firstPolled + i) % all.length];
                 boolean wasOpen = link.isOpen();
-                told += link.poll(events, limit - told, nowNs);
+                reported += link.poll(events, limit - reported, nowNs);
                 more |= link.hasMore();
                 if (wasOpen && !link.isOpen()) {
                     ring();
                 }
             }
-            more |= told >= limit;
+            more |= reported >= limit;
         } finally {
             turn.end();
         }
@@ -223,7 +223,7 @@ public final class Links implements AutoCloseable {
             handlerError = null;
             throw new IllegalStateException("a frame's receiver failed", cause);
         }
-        return told;
+        return reported;
     }
 
     /** By the broker's thread: whether the last poll left something unread. */
@@ -400,7 +400,7 @@ public final class Links implements AutoCloseable {
         for (PeerAddress address : now.values()) {
             Link link = links.get(address.id());
             if (link == null && isLeaving(address.id())) {
-                wantedChanged = true; // its loss has to be told before it is connected anew
+                wantedChanged = true; // its loss has to be reported before it is connected anew
             } else if (link == null) {
                 link = new Link(self, address, settings, this);
                 if (aeron != null) {
@@ -414,7 +414,7 @@ public final class Links implements AutoCloseable {
         present = concat();
     }
 
-    /** Those that are leaving too, until their loss is told. */
+    /** Includes those that are leaving, until their loss is reported. */
     private Link[] concat() {
         return Stream.concat(links.values().stream(), leaving.stream()).toArray(Link[]::new);
     }

@@ -84,29 +84,24 @@ public record PublisherModel(
                 10 * MILLIS);
     }
 
-    public PublisherModel withPool(boolean receivePriority, int reservedWorkers) {
-        return new PublisherModel(
-                workers,
-                reservedWorkers,
-                receivePriority,
-                receiveBuffer,
-                receiveMeanNs,
-                writeMeanNs,
-                readFixedNs,
-                readMessageNs,
-                sendMeanNs,
-                rttMinNs,
-                rttMeanNs,
-                brokerBuffer,
-                pullMeanNs,
-                vacationMeanNs);
+    public PublisherModel withPool(boolean newReceivePriority, int newReservedWorkers) {
+        return with(newReceivePriority, newReservedWorkers, brokerBuffer, pullMeanNs, vacationMeanNs);
     }
 
-    public PublisherModel withSubscriber(int brokerBuffer, long pullMeanNs, long vacationMeanNs) {
+    public PublisherModel withSubscriber(int newBrokerBuffer, long newPullMeanNs, long newVacationMeanNs) {
+        return with(receivePriority, reservedWorkers, newBrokerBuffer, newPullMeanNs, newVacationMeanNs);
+    }
+
+    private PublisherModel with(
+            boolean newReceivePriority,
+            int newReservedWorkers,
+            int newBrokerBuffer,
+            long newPullMeanNs,
+            long newVacationMeanNs) {
         return new PublisherModel(
                 workers,
-                reservedWorkers,
-                receivePriority,
+                newReservedWorkers,
+                newReceivePriority,
                 receiveBuffer,
                 receiveMeanNs,
                 writeMeanNs,
@@ -115,9 +110,9 @@ public record PublisherModel(
                 sendMeanNs,
                 rttMinNs,
                 rttMeanNs,
-                brokerBuffer,
-                pullMeanNs,
-                vacationMeanNs);
+                newBrokerBuffer,
+                newPullMeanNs,
+                newVacationMeanNs);
     }
 
     long readNs(int messages) {

@@ -1,9 +1,10 @@
 package io.weir.transport.client;
 
-import static io.weir.transport.client.AutoTunedPublisherTest.await;
-import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
+import static io.weir.transport.Awaiting.await;
+import static io.weir.transport.client.Publishing.clientOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.transport.wire.TestCertificate;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +26,7 @@ class ClientHandshakeTest {
     private static Path dir;
 
     private static SSLContext context(String hostInCertificate) throws Exception {
-        return TestCertificate.context(dir, hostInCertificate);
+        return TestCertificate.forBothEnds(dir, hostInCertificate);
     }
 
     /** Publishes until it is accepted, or fails for a reason that contains {@code reason}: how long the first attempt takes is not known. */

@@ -1,7 +1,7 @@
 package io.weir.transport.client;
 
-import static io.weir.transport.client.AutoTunedPublisherTest.await;
-import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
+import static io.weir.transport.Awaiting.await;
+import static io.weir.transport.client.Publishing.clientOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;

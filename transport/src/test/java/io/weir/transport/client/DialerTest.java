@@ -1,6 +1,6 @@
 package io.weir.transport.client;
 
-import static io.weir.transport.client.AutoTunedPublisherTest.await;
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.Endpoint;

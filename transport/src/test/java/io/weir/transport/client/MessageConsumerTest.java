@@ -1,7 +1,7 @@
 package io.weir.transport.client;
 
-import static io.weir.transport.client.AutoTunedPublisherTest.await;
-import static io.weir.transport.client.AutoTunedPublisherTest.clientOf;
+import static io.weir.transport.Awaiting.await;
+import static io.weir.transport.client.Publishing.clientOf;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -77,6 +77,12 @@ class MessageConsumerTest {
         }
     }
 
+    private static Delivery firstDelivery(ScriptedBroker broker, BlockingQueue<Delivery> held) throws Exception {
+        await("the credit", () -> broker.lines().contains("RDY 200"));
+        broker.deliver(ONE, 1, "one");
+        return held.poll(30, TimeUnit.SECONDS);
+    }
+
     @Test
     void shouldLeaveTheDecisionToTheHandlerWhenToldSo() throws Exception {
         BlockingQueue<Delivery> held = new LinkedBlockingQueue<>();
@@ -84,9 +90,7 @@ class MessageConsumerTest {
                 WeirClient client = WeirClient.create(clientOf(broker));
                 MessageConsumer consumer =
                         client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add)) {
-            await("the credit", () -> broker.lines().contains("RDY 200"));
-            broker.deliver(ONE, 1, "one");
-            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            Delivery one = firstDelivery(broker, held);
             broker.deliver(TWO, 1, "two");
             Delivery two = held.poll(30, TimeUnit.SECONDS);
             one.touch();
@@ -287,9 +291,7 @@ class MessageConsumerTest {
         try (ScriptedBroker broker = new ScriptedBroker();
                 WeirClient client = WeirClient.create(clientOf(broker))) {
             MessageConsumer consumer = client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add);
-            await("the credit", () -> broker.lines().contains("RDY 200"));
-            broker.deliver(ONE, 1, "one");
-            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            Delivery one = firstDelivery(broker, held);
             Thread closing = new Thread(consumer::close);
             closing.start();
             await("the leave", () -> broker.lines().contains("CLS"));
@@ -307,9 +309,7 @@ class MessageConsumerTest {
                 WeirClient client = WeirClient.create(clientOf(broker));
                 MessageConsumer consumer =
                         client.consume("orders", "audit", DEFAULTS.acknowledgingByHand(), held::add)) {
-            await("the credit", () -> broker.lines().contains("RDY 200"));
-            broker.deliver(ONE, 1, "one");
-            Delivery one = held.poll(30, TimeUnit.SECONDS);
+            Delivery one = firstDelivery(broker, held);
             one.touch();
             await("the touch", () -> broker.lines().contains("TOUCH " + ONE));
             one.touch();

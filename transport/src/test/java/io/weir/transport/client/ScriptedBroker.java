@@ -1,5 +1,7 @@
 package io.weir.transport.client;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.weir.config.Endpoint;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
@@ -17,6 +19,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -75,6 +79,23 @@ final class ScriptedBroker implements AutoCloseable {
     ScriptedBroker answering(Function<List<String>, String> decision) {
         answers = decision;
         return this;
+    }
+
+    /** As {@link #answering}, but nothing is answered before the latch is open. */
+    ScriptedBroker answeringAfter(CountDownLatch latch, Function<List<String>, String> decision) {
+        return answering(bodies -> {
+            try {
+                assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return decision.apply(bodies);
+        });
+    }
+
+    /** Tells the connection that came last that the topic's home is at another broker. */
+    void tellHome(String topic, ScriptedBroker home) throws IOException {
+        send(3, "{\"topic\":\"" + topic + "\",\"broker\":\"b2\",\"tcp\":\"" + home.endpoint() + "\"}");
     }
 
     ScriptedBroker answeringSubscriptions(String answer) {

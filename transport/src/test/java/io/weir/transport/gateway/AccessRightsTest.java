@@ -89,7 +89,7 @@ class AccessRightsTest {
         byte[] name = topic.getBytes(StandardCharsets.US_ASCII);
         boolean news = notices.isNews(ByteBuffer.wrap(name), 0, name.length, home, isHere);
         if (news) {
-            notices.told(ByteBuffer.wrap(name), 0, name.length, home);
+            notices.remember(ByteBuffer.wrap(name), 0, name.length, home);
         }
         return news;
     }

@@ -1,5 +1,6 @@
 package io.weir.transport.gateway;
 
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -68,7 +69,7 @@ class BufferBudgetTest {
             hog.send(Arrays.copyOf(whole, bytes));
             expected += bytes;
             long atLeast = expected;
-            GatewayFuzzTest.await("the broker has room for its bytes", () -> bufferBytes() >= atLeast);
+            await("the broker has room for its bytes", () -> bufferBytes() >= atLeast);
         }
     }
 
@@ -76,7 +77,7 @@ class BufferBudgetTest {
         for (Client hog : hogs) {
             hog.close();
         }
-        GatewayFuzzTest.await("their memory is back", () -> bufferBytes() < LARGE);
+        await("their memory is back", () -> bufferBytes() < LARGE);
     }
 
     private long bufferBytes() {
@@ -114,7 +115,7 @@ class BufferBudgetTest {
             assertThat(publisher.send(Client.command("PUB t", new byte[LARGE])).answer())
                     .isEqualTo("OK");
         }
-        GatewayFuzzTest.await("the publisher's memory is back", () -> bufferBytes() < LARGE);
+        await("the publisher's memory is back", () -> bufferBytes() < LARGE);
         takeAllThatThereIs();
         try (Client consumer = Client.greeted(loop)) {
             assertThat(consumer.send("SUB t c\n").answer()).isEqualTo("OK");

@@ -3,6 +3,7 @@ package io.weir.transport.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.weir.transport.Sessions;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;

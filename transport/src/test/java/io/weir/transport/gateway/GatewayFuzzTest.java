@@ -1,7 +1,9 @@
 package io.weir.transport.gateway;
 
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.transport.Sessions;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -10,7 +12,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,16 +64,6 @@ public class GatewayFuzzTest {
             int end = Math.min(session.length, at + 1 + sessions.random().nextInt(session.length));
             client.send(Arrays.copyOfRange(session, at, end));
             at = end;
-        }
-    }
-
-    public static void await(String what, BooleanSupplier condition) {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (!condition.getAsBoolean()) {
-            assertThat(System.nanoTime() - untilNs)
-                    .as("waited in vain until " + what)
-                    .isNegative();
-            Thread.yield();
         }
     }
 

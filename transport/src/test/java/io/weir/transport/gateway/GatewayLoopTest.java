@@ -1,5 +1,6 @@
 package io.weir.transport.gateway;
 
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.DataInputStream;
@@ -136,17 +137,17 @@ class GatewayLoopTest {
             loop.start(broker);
             try (Socket client = connect(loop)) {
                 client.getOutputStream().write(ascii("PUB t\n\0\0\0\1aPUB t\n\0\0\0\1bPUB t\n\0\0\0\1"));
-                GatewayFuzzTest.await("the first is there", () -> broker.arrivalsNs.size() == 1);
+                await("the first is there", () -> broker.arrivalsNs.size() == 1);
                 clock.set(2_000);
                 broker.released.set(true);
                 loop.wakeUp();
-                GatewayFuzzTest.await("the second had its turn", () -> broker.arrivalsNs.size() == 2);
+                await("the second had its turn", () -> broker.arrivalsNs.size() == 2);
                 broker.released.set(true);
                 loop.wakeUp();
                 assertThat(client.getInputStream().readNBytes(20)).hasSize(20);
                 clock.set(3_000);
                 client.getOutputStream().write('c');
-                GatewayFuzzTest.await("the third is whole", () -> broker.arrivalsNs.size() == 3);
+                await("the third is whole", () -> broker.arrivalsNs.size() == 3);
             }
         }
         assertThat(broker.arrivalsNs).containsExactly(1_000L, 1_000L, 3_000L);
@@ -164,7 +165,7 @@ class GatewayLoopTest {
                 throw new StackOverflowError("on purpose");
             });
             loop.wakeUp();
-            GatewayFuzzTest.await("it was thrown", thrown::get);
+            await("it was thrown", thrown::get);
             try (Client client = Client.greeted(loop)) {
                 assertThat(client.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
             }
@@ -204,9 +205,11 @@ class GatewayLoopTest {
     private static void damage(GatewayLoop loop, int index) throws ReflectiveOperationException {
         Field connections = GatewayLoop.class.getDeclaredField("connections");
         connections.setAccessible(true);
-        Field identity = Connection.class.getDeclaredField("identity");
+        Field negotiation = Connection.class.getDeclaredField("negotiation");
+        negotiation.setAccessible(true);
+        Field identity = Negotiation.class.getDeclaredField("identity");
         identity.setAccessible(true);
-        identity.set(((List<?>) connections.get(loop)).get(index), null);
+        identity.set(negotiation.get(((List<?>) connections.get(loop)).get(index)), null);
     }
 
     @Test

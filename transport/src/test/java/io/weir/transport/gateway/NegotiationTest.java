@@ -1,8 +1,10 @@
 package io.weir.transport.gateway;
 
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.weir.transport.wire.TestCertificate;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -477,7 +479,7 @@ class NegotiationTest {
                 client.close();
             }
         }
-        GatewayFuzzTest.await("their memory is back", () -> clients().isEmpty());
+        await("their memory is back", () -> clients().isEmpty());
         try (Client client = Client.greeted(loop)) {
             client.identify("{\"feature_negotiation\":true,\"deflate\":true,\"snappy\":false}");
             assertThat(client.deflate().answer()).isEqualTo("OK");

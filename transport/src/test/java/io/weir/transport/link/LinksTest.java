@@ -39,6 +39,9 @@ class LinksTest {
     private final Deque<AutoCloseable> toClose = new ArrayDeque<>();
     private final List<End> ends = new ArrayList<>();
     private Path root;
+    private End a;
+    private End b;
+    private End c;
 
     @BeforeEach
     void makeDirectory() throws IOException {
@@ -59,14 +62,7 @@ class LinksTest {
     @ParameterizedTest
     @ValueSource(strings = {"ipc", "udp"})
     void shouldCarryMessagesBothWaysInOrderWithoutLoss(String media) throws Exception {
-        driver("d1");
-        if (media.equals("udp")) {
-            driver("d2");
-        }
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, media.equals("udp") ? "d2" : "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB(media, End.SMALL);
 
         int count = 20_000;
         long[] next = new long[2];
@@ -96,15 +92,8 @@ class LinksTest {
     @ParameterizedTest
     @ValueSource(strings = {"ipc", "udp"})
     void shouldCarryBodiesUpToTheBoundAndRefuseLongerOnes(String media) throws Exception {
-        driver("d1");
-        if (media.equals("udp")) {
-            driver("d2");
-        }
         LinkSettings settings = LinkSettings.defaults();
-        End a = end("a", 1, "d1", settings);
-        End b = end("b", 1, media.equals("udp") ? "d2" : "d1", settings);
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB(media, settings);
 
         int longest = settings.maxBodyBytes();
         assertThat(longest).isGreaterThan(1024 * 1024);
@@ -125,11 +114,7 @@ class LinksTest {
 
     @Test
     void shouldWriteABodyStraightIntoTheStreamAndGoOnAfterAWriterThatFails() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB("ipc", End.SMALL);
         BrokerId to = b.address.id();
 
         assertThatIllegalStateException()
@@ -161,11 +146,7 @@ class LinksTest {
 
     @Test
     void shouldKnockOnceForAllThatWasOfferedAndOnlyWhenToldTo() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB("ipc", End.SMALL);
 
         try (Selector sleep = Selector.open()) {
             b.links.channel().register(sleep, SelectionKey.OP_READ);
@@ -189,11 +170,7 @@ class LinksTest {
 
     @Test
     void shouldTellTheArrivalByTheMessagesAge() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB("ipc", End.SMALL);
 
         long ageNs = TimeUnit.HOURS.toNanos(1);
         long beforeNs = System.nanoTime();
@@ -207,12 +184,9 @@ class LinksTest {
 
     @Test
     void shouldHoldBackOnlyThePairWhoseReceiverIsFull() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
+        linkAAndC();
         End full = end("full", 1, "d1");
-        End c = end("c", 1, "d1");
         End.join(a, full);
-        End.join(a, c);
         awaitUp(a, full);
         awaitUp(a, c);
         ends.remove(full); // polls no more
@@ -250,14 +224,9 @@ class LinksTest {
 
     @Test
     void shouldTellAKilledPeerAsLostAndItsNextLifeAsConnected() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End c = end("c", 1, "d1");
-        End.join(a, c);
+        linkAAndC();
         PeerAddress echo = End.address("echo", 1, root.resolve("d1"), End.freeUdpPort());
-        LinkProcess process = opened(LinkProcess.echo(echo, a.address));
-        a.links.connect(echo);
-        await("echo", () -> a.news.contains("+echo#1"));
+        LinkProcess process = linkAToEcho(echo);
 
         process.signal("KILL");
         long[] next = {0};
@@ -274,10 +243,7 @@ class LinksTest {
 
         await("the next life, before membership tells of it", () -> a.news.contains("+echo#2"));
         a.links.connect(again);
-        await("an answer", () -> {
-            a.links.offer(echo.id(), new UnsafeBuffer(new byte[8]), 0, 8, 0, 0);
-            return !a.heard.isEmpty();
-        });
+        awaitAnswerOf(echo);
         await("the other pair's rest", () -> c.heard.size() == next[0]);
         assertThat(c.heard).isEqualTo(numbers((int) next[0]));
         assertThat(a.news).containsSubsequence("+echo#1", "-echo#1", "+echo#2").doesNotContain("-c#1", "-echo#2");
@@ -285,14 +251,9 @@ class LinksTest {
 
     @Test
     void shouldComeBackWhenAPeerWasStoppedForLongerThanItsClientLives() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End c = end("c", 1, "d1");
-        End.join(a, c);
+        linkAAndC();
         PeerAddress echo = End.address("echo", 1, root.resolve("d1"), End.freeUdpPort());
-        LinkProcess process = opened(LinkProcess.echo(echo, a.address));
-        a.links.connect(echo);
-        await("echo", () -> a.news.contains("+echo#1"));
+        LinkProcess process = linkAToEcho(echo);
 
         process.signal("STOP");
         long stoppedUntilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
@@ -300,19 +261,14 @@ class LinksTest {
         process.signal("CONT");
 
         await("it to be back", () -> a.news.lastIndexOf("+echo#1") > a.news.indexOf("-echo#1"));
-        await("an answer", () -> {
-            a.links.offer(echo.id(), new UnsafeBuffer(new byte[8]), 0, 8, 0, 0);
-            return !a.heard.isEmpty();
-        });
+        awaitAnswerOf(echo);
         assertThat(a.news).doesNotContain("-c#1");
     }
 
     @Test
     void shouldReconnectWhenTheDriverIsClosedAndStartedAgain() throws Exception {
         MediaDriverProcess driver = MediaDriverProcess.start(root.resolve("d1"));
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
+        startAAndB();
         awaitUp(a, b);
 
         driver.close();
@@ -329,9 +285,7 @@ class LinksTest {
     @Test
     void shouldReconnectWhenTheDriverIsKilledAndStartedAgain() throws Exception {
         LinkProcess driver = opened(LinkProcess.driver(root.resolve("d1")));
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
+        startAAndB();
         awaitUp(a, b);
 
         driver.signal("KILL");
@@ -351,9 +305,7 @@ class LinksTest {
 
     @Test
     void shouldWaitForADriverThatIsNotThereYet() throws Exception {
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
+        startAAndB();
         await("offers to be refused", () -> {
             assertThat(a.links.offer(b.address.id(), new UnsafeBuffer(new byte[8]), 0, 8, 0, 0))
                     .isFalse();
@@ -367,11 +319,7 @@ class LinksTest {
 
     @Test
     void shouldTellAsLostAPeerThatIsNoLongerWantedAndRefuseOffersToIt() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB("ipc", End.SMALL);
 
         a.links.disconnect(b.address.id());
         await("both ends to fall", () -> a.news.contains("-b#1") && b.news.contains("-a#1"));
@@ -386,7 +334,7 @@ class LinksTest {
     @Test
     void shouldNotHearALifeThatIsOver() throws Exception {
         driver("d1");
-        End a = end("a", 1, "d1");
+        a = end("a", 1, "d1");
         End old = end("b", 4, "d1");
         End.join(a, old);
         awaitUp(a, old);
@@ -404,11 +352,7 @@ class LinksTest {
 
     @Test
     void shouldCountAndDropWhatIsMalformedOrComesBeforeItsHello() throws Exception {
-        driver("d1");
-        End a = end("a", 1, "d1");
-        End b = end("b", 1, "d1");
-        End.join(a, b);
-        awaitUp(a, b);
+        linkAAndB("ipc", End.SMALL);
 
         UnsafeBuffer frame = new UnsafeBuffer(new byte[20_000]);
         try (Aeron stranger = Aeron.connect(new Aeron.Context()
@@ -442,7 +386,7 @@ class LinksTest {
 
     @Test
     void shouldRefuseALinkToItselfAndMorePeersThanTheBound() {
-        End a = end("a", 1, "d1");
+        a = end("a", 1, "d1");
 
         assertThatIllegalArgumentException().isThrownBy(() -> a.links.connect(a.address));
         for (int i = 0; i < End.SMALL.maxPeers(); i++) {
@@ -451,6 +395,47 @@ class LinksTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> a.links.connect(End.address("one-more", 1, root, 1)))
                 .withMessageContaining("maxPeers");
+    }
+
+    /** Through one media driver (ipc) or one each (udp). */
+    private void linkAAndB(String media, LinkSettings settings) {
+        String directoryOfB = media.equals("udp") ? "d2" : "d1";
+        driver("d1");
+        if (media.equals("udp")) {
+            driver(directoryOfB);
+        }
+        a = end("a", 1, "d1", settings);
+        b = end("b", 1, directoryOfB, settings);
+        End.join(a, b);
+        awaitUp(a, b);
+    }
+
+    /** Without a media driver. */
+    private void startAAndB() {
+        a = end("a", 1, "d1");
+        b = end("b", 1, "d1");
+        End.join(a, b);
+    }
+
+    private void linkAAndC() {
+        driver("d1");
+        a = end("a", 1, "d1");
+        c = end("c", 1, "d1");
+        End.join(a, c);
+    }
+
+    private LinkProcess linkAToEcho(PeerAddress echo) throws IOException {
+        LinkProcess process = opened(LinkProcess.echo(echo, a.address));
+        a.links.connect(echo);
+        await("echo", () -> a.news.contains("+echo#1"));
+        return process;
+    }
+
+    private void awaitAnswerOf(PeerAddress echo) {
+        await("an answer", () -> {
+            a.links.offer(echo.id(), new UnsafeBuffer(new byte[8]), 0, 8, 0, 0);
+            return !a.heard.isEmpty();
+        });
     }
 
     private void driver(String directory) {

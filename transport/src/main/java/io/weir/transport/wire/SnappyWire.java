@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,7 +18,7 @@ import java.util.Arrays;
  *
  * A chunk's length and what its block claims to become are judged before there is room for them.
  */
-public final class SnappyWire implements Wire {
+public final class SnappyWire extends CompressionWire {
     private static final byte[] IDENTIFIER = "sNaPpY".getBytes(StandardCharsets.US_ASCII);
     private static final int COMPRESSED = 0x00;
     private static final int UNCOMPRESSED = 0x01;
@@ -29,76 +29,25 @@ public final class SnappyWire implements Wire {
     private static final int FIRST_BYTES = 4 * 1024;
     private static final int OUT_BYTES = HEADER + IDENTIFIER.length + HEADER + CHECKSUM + SnappyBlocks.CHUNK * 5 / 4;
 
-    private final Wire below;
     private final SnappyBlocks blocks;
-    private final Buffers buffers;
-    /** What came and is not decoded yet lies from {@link #start} to its position; null while there is nothing. */
-    private ByteBuffer in;
-
-    private int start;
     private int skip;
     private boolean identified;
-    /** Decoded, and not read yet: from its position to its limit; null while there is nothing. */
-    private ByteBuffer plain;
-
-    /** To be sent: from its position to its limit; null while there is nothing. */
-    private ByteBuffer out;
-
     private boolean greeted;
-    private boolean more;
 
     /** @param early what came already; belongs to the compressed stream */
     public SnappyWire(Wire below, SnappyBlocks blocks, Buffers buffers, byte[] early) throws IOException {
-        this.below = below;
+        super(below, buffers);
         this.blocks = blocks;
-        this.buffers = buffers;
-        if (early.length > 0) {
-            in = buffers.takeForLayer(early.length).put(early);
-            more = true;
-        }
+        begin(early, 0);
     }
 
     @Override
-    public int read(ByteBuffer to) throws IOException {
-        int before = to.position();
-        boolean ended = false;
-        boolean dry = false;
-        int taken = 0;
-        while (to.hasRemaining() && !ended && !dry && taken < FRUITLESS_BYTES) {
-            if (plain != null) {
-                handOut(to);
-            } else {
-                int missing = next();
-                if (missing > 0) {
-                    int got = fill(missing);
-                    ended = got < 0;
-                    dry = got == 0;
-                    taken += got;
-                }
-            }
+    protected int decode(ByteBuffer to) throws IOException {
+        if (plain == null) {
+            return next();
         }
-        more = !ended && !dry;
-        letGo();
-        int read = to.position() - before;
-        return read == 0 && ended ? -1 : read;
-    }
-
-    private void handOut(ByteBuffer to) {
-        int count = Math.min(plain.remaining(), to.remaining());
-        to.put(plain.array(), plain.position(), count);
-        plain.position(plain.position() + count);
-        if (!plain.hasRemaining()) {
-            buffers.giveFromLayer(plain);
-            plain = null;
-        }
-    }
-
-    private void letGo() {
-        if (in != null && start == in.position()) {
-            buffers.giveFromLayer(in);
-            in = null;
-            start = 0;
-        }
+        handOut(to);
+        return 0;
     }
 
     /** Deals with the next chunk; answers how many bytes it misses for that, 0 for none. */
@@ -172,34 +121,22 @@ public final class SnappyWire implements Wire {
         }
     }
 
-    /** Room grows with what comes, twice as much at a time: a length that was only claimed costs nothing. */
-    private int fill(int missing) throws IOException {
+    /** Room doubles with what comes: a length that was only claimed costs nothing. */
+    @Override
+    protected int fill(int missing) throws IOException {
         if (in == null) {
             in = buffers.takeForLayer(FIRST_BYTES);
-        } else if (in.remaining() < missing && start > 0) {
-            in.flip().position(start);
-            in.compact();
-            start = 0;
+        } else if (in.remaining() < missing) {
+            compactIn();
         }
         if (!in.hasRemaining()) {
-            ByteBuffer larger = buffers.takeForLayer(2 * in.capacity()).put(in.flip());
-            buffers.giveFromLayer(in);
-            in = larger;
+            growIn(2 * in.capacity());
         }
         return below.read(in);
     }
 
     @Override
-    public int write(ByteBuffer from) throws IOException {
-        int moved = drain();
-        while (out == null && from.hasRemaining()) {
-            compress(from);
-            moved += 1 + drain();
-        }
-        return moved;
-    }
-
-    private void compress(ByteBuffer from) throws IOException {
+    protected void encode(ByteBuffer from) throws IOException {
         out = buffers.takeForLayer(OUT_BYTES);
         if (!greeted) {
             greeted = true;
@@ -208,8 +145,7 @@ public final class SnappyWire implements Wire {
         }
         int length = Math.min(from.remaining(), SnappyBlocks.CHUNK);
         from.get(blocks.chunk(), 0, length);
-        int start = out.position();
-        int at = start + HEADER + CHECKSUM;
+        int at = out.position() + HEADER + CHECKSUM;
         int size = blocks.compress(length, out.array(), at);
         boolean smaller = size < length;
         header(smaller ? COMPRESSED : UNCOMPRESSED, CHECKSUM + (smaller ? size : length));
@@ -224,35 +160,5 @@ public final class SnappyWire implements Wire {
 
     private void header(int type, int length) {
         out.put((byte) type).put((byte) length).put((byte) (length >> 8)).put((byte) (length >> 16));
-    }
-
-    private int drain() throws IOException {
-        int moved = out != null || below.hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
-        if (out != null && !out.hasRemaining()) {
-            buffers.giveFromLayer(out);
-            out = null;
-        }
-        return moved;
-    }
-
-    @Override
-    public boolean hasInput() {
-        return more || below.hasInput();
-    }
-
-    @Override
-    public boolean hasOutput() {
-        return out != null || below.hasOutput();
-    }
-
-    @Override
-    public void finish() throws IOException {
-        below.finish();
-    }
-
-    @Override
-    public void close() {
-        buffers.giveFromLayer(in, plain, out);
-        below.close();
     }
 }

@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,13 +11,13 @@ import java.nio.ByteBuffer;
 public interface Wire {
     ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
-    /** A read takes about so many bytes from below though nothing comes of them (padding, empty records): others wait for their turn. */
+    /** A read gives up after so many bytes from below of which nothing came (padding, empty records): other connections wait for their turn. */
     int FRUITLESS_BYTES = 64 * 1024;
 
     /** Reads as {@link java.nio.channels.SocketChannel#read}: so many bytes, 0 for none now, -1 for the end. */
     int read(ByteBuffer to) throws IOException;
 
-    /** Takes what it can of {@code from}; answers more than 0 if anything moved, be it bytes that were taken earlier. */
+    /** Takes what it can of {@code from}; answers more than 0 if anything moved, bytes that were taken earlier included. */
     int write(ByteBuffer from) throws IOException;
 
     /** Whether a read may find bytes though the socket has none. */
@@ -26,7 +26,7 @@ public interface Wire {
     /** Whether it took bytes that the socket has not taken yet. */
     boolean hasOutput();
 
-    /** Nothing more will be written: the other side is told. */
+    /** Tells the other side that nothing more will be written. */
     void finish() throws IOException;
 
     /** Lets go of all that it holds. The socket is closed by its connection. */

@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.snappy.SnappyCompressor;
@@ -7,14 +7,13 @@ import java.io.IOException;
 import java.util.zip.CRC32C;
 
 /**
- * Snappy's blocks and their checksums, with the tables and scratch space for it: one for all connections of a loop, because one thread does
- * all of it.
+ * Snappy's blocks and their checksums, with tables and scratch space. All connections of a loop share one, because one thread serves them.
  */
 public final class SnappyBlocks {
     /** The most that one chunk of the framing format holds, uncompressed. */
     static final int MAX_PLAIN = 64 * 1024;
 
-    /** What is written in one chunk: less than what may be, so that every connection's buffer is small. */
+    /** The most that this end writes in one chunk: less than allowed, so that every connection's buffer is small. */
     static final int CHUNK = 16 * 1024;
 
     static final int MAX_COMPRESSED = new SnappyCompressor().maxCompressedLength(MAX_PLAIN);
@@ -35,7 +34,7 @@ public final class SnappyBlocks {
         return compressor.compress(chunk, 0, length, to, at, to.length - at);
     }
 
-    /** Judges the length that the block claims before anyone makes room for it. */
+    /** The length that the block claims, checked before anyone makes room for it. */
     static int plainLength(byte[] block, int at, int length) throws IOException {
         int plain;
         try {
@@ -61,7 +60,7 @@ public final class SnappyBlocks {
         }
     }
 
-    /** CRC-32C, turned and shifted as the framing format wants it. */
+    /** CRC-32C, rotated and offset as the framing format asks. */
     int checksum(byte[] plain, int at, int length) {
         crc.reset();
         crc.update(plain, at, length);

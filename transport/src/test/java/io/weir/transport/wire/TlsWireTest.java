@@ -1,6 +1,6 @@
-package io.weir.transport.client;
+package io.weir.transport.wire;
 
-import static io.weir.transport.client.AutoTunedPublisherTest.await;
+import static io.weir.transport.Awaiting.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,14 +29,17 @@ class TlsWireTest {
 
     @Test
     void shouldHandOverWhatCameTogetherWithTheEnd() throws Exception {
-        SSLContext context = TestCertificate.context(dir, "ip:127.0.0.1");
+        SSLContext context = TestCertificate.forBothEnds(dir, "ip:127.0.0.1");
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
                 SocketChannel channel = SocketChannel.open(server.getLocalSocketAddress());
                 Socket accepted = server.accept()) {
             channel.configureBlocking(false);
             CountDownLatch established = new CountDownLatch(1);
             CompletableFuture<Void> said = CompletableFuture.runAsync(() -> sayAndEnd(context, accepted, established));
-            TlsWire wire = new TlsWire(channel, context, "127.0.0.1", server.getLocalPort());
+            SSLEngine engine = context.createSSLEngine();
+            engine.setUseClientMode(true);
+            TlsWire wire =
+                    TlsWire.connect(new SocketWire(channel), engine, new Buffers(16 * 1024, 1 << 20, what -> {}));
             ByteBuffer in = ByteBuffer.allocate(1 << 16);
             await("the handshake", () -> read(wire, in) == 0 && wire.established());
             established.countDown();

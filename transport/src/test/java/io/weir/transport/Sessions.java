@@ -1,4 +1,4 @@
-package io.weir.transport.gateway;
+package io.weir.transport;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package io.weir.transport.gateway;
+package io.weir.transport.wire;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,39 +14,20 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** A self-signed certificate, made by the JDK's keytool, as files in PEM and as a client's trust. */
-final class TestCertificate {
+/** A self-signed certificate, made by the JDK's keytool once a directory, as files in PEM and as a client's trust. */
+public final class TestCertificate {
     private static final char[] PASSWORD = "for-this-test".toCharArray();
 
-    final Path certificate;
-    final Path key;
+    public final Path certificate;
+    public final Path key;
     private final KeyStore own;
 
-    TestCertificate(Path dir, String name, String... algorithm)
+    /** @param options of keytool, such as the algorithm of the key */
+    public TestCertificate(Path dir, String name, String... options)
             throws IOException, GeneralSecurityException, InterruptedException {
         Path store = dir.resolve(name + ".p12");
-        ProcessBuilder keytool = new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-alias",
-                "own",
-                "-dname",
-                "CN=" + name,
-                "-validity",
-                "2",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                new String(PASSWORD));
-        keytool.command().addAll(List.of(algorithm));
-        Process made = keytool.redirectErrorStream(true)
-                .redirectOutput(dir.resolve(name + ".log").toFile())
-                .start();
-        if (!made.waitFor(60, TimeUnit.SECONDS) || made.exitValue() != 0) {
-            made.destroyForcibly();
-            throw new IOException("keytool failed: " + Files.readString(dir.resolve(name + ".log")));
+        if (!Files.exists(store)) {
+            make(dir, name, store, options);
         }
         own = KeyStore.getInstance("PKCS12");
         try (InputStream in = Files.newInputStream(store)) {
@@ -62,13 +43,52 @@ final class TestCertificate {
                 own.getKey("own", PASSWORD).getEncoded());
     }
 
+    private static void make(Path dir, String name, Path store, String... options)
+            throws IOException, InterruptedException {
+        ProcessBuilder keytool = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-alias",
+                "own",
+                "-dname",
+                "CN=" + name,
+                "-validity",
+                "2",
+                "-storetype",
+                "PKCS12",
+                "-keystore",
+                store.toString(),
+                "-storepass",
+                new String(PASSWORD));
+        keytool.command().addAll(List.of(options));
+        Process made = keytool.redirectErrorStream(true)
+                .redirectOutput(dir.resolve(name + ".log").toFile())
+                .start();
+        if (!made.waitFor(60, TimeUnit.SECONDS) || made.exitValue() != 0) {
+            made.destroyForcibly();
+            throw new IOException("keytool failed: " + Files.readString(dir.resolve(name + ".log")));
+        }
+    }
+
+    /**
+     * Both ends of a connection: the broker shows the certificate and the client trusts it alone.
+     *
+     * @param hostInCertificate as keytool writes it, such as {@code ip:127.0.0.1}
+     */
+    public static SSLContext forBothEnds(Path dir, String hostInCertificate)
+            throws IOException, GeneralSecurityException, InterruptedException {
+        TestCertificate own = new TestCertificate(
+                dir, hostInCertificate.replace(':', '-'), "-keyalg", "EC", "-ext", "san=" + hostInCertificate);
+        return own.trusting(own);
+    }
+
     private static Path pem(Path file, String what, byte[] der) throws IOException {
         String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(der);
         return Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
     }
 
     /** A client that trusts this certificate, and shows that of {@code shown} if it is asked. */
-    SSLContext trusting(TestCertificate shown) throws GeneralSecurityException, IOException {
+    public SSLContext trusting(TestCertificate shown) throws GeneralSecurityException, IOException {
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
         Certificate broker = own.getCertificate("own");

@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,46 +9,48 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 
 /**
- * The broker's end of TLS. The handshake goes on by itself whenever it is read or written; its arithmetic, which takes milliseconds, is
- * done by another thread, and until that is through nothing moves here.
+ * TLS, a broker's end or a client's, as the engine is set. The handshake goes on by itself whenever it is read or written. Its arithmetic takes
+ * milliseconds: a broker has it done by another thread, and until that is through nothing moves here.
  */
-public final class TlsWire implements Wire {
+public final class TlsWire extends LayerWire {
     /** Records that a read decrypts though nothing comes of them. */
     private static final int FRUITLESS_RECORDS = 64;
 
     private static final String WITHOUT_RENEGOTIATION = "TLSv1.3";
 
-    private final Wire below;
     private final SSLEngine engine;
-    private final Buffers buffers;
+    /** Null: the arithmetic is done by whoever reads. */
     private final Consumer<Runnable> elsewhere;
-    /** What came and is not decrypted yet: from {@link #start} to its position. Null while there is nothing, as the others. */
-    private ByteBuffer in;
-
-    private int start;
-    /** Decrypted and not read yet: from its position to its limit. */
-    private ByteBuffer plain;
-    /** Encrypted and not sent yet: from its position to its limit. */
-    private ByteBuffer out;
 
     private boolean established;
     private boolean busy;
-    private boolean more;
+
+    private TlsWire(Wire below, SSLEngine engine, Buffers buffers, Consumer<Runnable> elsewhere) {
+        super(below, buffers);
+        this.engine = engine;
+        this.elsewhere = elsewhere;
+    }
 
     /**
+     * The broker's end, which waits for the client to begin.
+     *
      * @param early what came already; belongs to the handshake, so that nothing that was said in the open counts as said in private
      * @param elsewhere takes work that another thread is to do; when it is done, {@link #workDone} is called on this one
      */
-    public TlsWire(Wire below, SSLEngine engine, Buffers buffers, byte[] early, Consumer<Runnable> elsewhere)
+    public static TlsWire accept(
+            Wire below, SSLEngine engine, Buffers buffers, byte[] early, Consumer<Runnable> elsewhere)
             throws IOException {
-        this.below = below;
-        this.engine = engine;
-        this.buffers = buffers;
-        this.elsewhere = elsewhere;
-        if (early.length > 0) {
-            in = buffers.takeForLayer(Math.max(packetBytes(), early.length)).put(early);
-            more = true;
-        }
+        TlsWire wire = new TlsWire(below, engine, buffers, elsewhere);
+        wire.begin(early, wire.packetBytes());
+        return wire;
+    }
+
+    /** The client's end, which begins the handshake and does its arithmetic itself. */
+    public static TlsWire connect(Wire below, SSLEngine engine, Buffers buffers) throws IOException {
+        TlsWire wire = new TlsWire(below, engine, buffers, null);
+        engine.beginHandshake();
+        wire.wrap(NOTHING);
+        return wire;
     }
 
     private int packetBytes() {
@@ -97,7 +99,7 @@ public final class TlsWire implements Wire {
                     case NEED_TASK -> {
                         refuseRenegotiation();
                         work();
-                        stuck = true;
+                        stuck = busy;
                     }
                     case NEED_WRAP -> stuck = !wrap(NOTHING);
                     default -> {
@@ -109,41 +111,28 @@ public final class TlsWire implements Wire {
                 }
             }
         }
-        more = !to.hasRemaining() || !stuck && !ended || speaksFirst();
-        letGo();
         int read = to.position() - before;
+        // The end is told by the next read, which no socket announces, if bytes came before it.
+        more = !to.hasRemaining() || !stuck && !ended || ended && read > 0 || speaksFirst();
+        releaseIn();
         return read == 0 && ended ? -1 : read;
     }
 
-    /** A client that has shown who it is has no reason for it, and each costs as much as a handshake. 1.3 does not know it. */
+    /** Who has shown who it is has no reason for it, and each costs as much as a handshake. 1.3 does not know it. */
     private void refuseRenegotiation() throws IOException {
         if (established && !version().equals(WITHOUT_RENEGOTIATION)) {
             throw new IOException("TLS renegotiation is not offered");
         }
     }
 
-    private boolean handOut(ByteBuffer to) {
-        int count = Math.min(plain.remaining(), to.remaining());
-        to.put(plain.array(), plain.position(), count);
-        plain.position(plain.position() + count);
-        if (!plain.hasRemaining()) {
-            buffers.giveFromLayer(plain);
-            plain = null;
-        }
-        return count > 0;
-    }
-
-    private void letGo() {
-        if (in != null && start == in.position()) {
-            buffers.giveFromLayer(in);
-            in = null;
-            start = 0;
-        }
-    }
-
     private void work() {
         Runnable task = engine.getDelegatedTask();
-        if (task != null) {
+        if (task == null) {
+            return;
+        }
+        if (elsewhere == null) {
+            task.run();
+        } else {
             busy = true;
             elsewhere.accept(task);
         }
@@ -161,7 +150,7 @@ public final class TlsWire implements Wire {
         try {
             result = engine.unwrap(in, decrypted);
         } catch (SSLException e) {
-            // The engine has an alert for the client, which says what was wrong.
+            // The engine has an alert for the other side, which says what was wrong.
             wrap(NOTHING);
             throw e;
         } finally {
@@ -184,18 +173,12 @@ public final class TlsWire implements Wire {
     }
 
     private int fill() throws IOException {
-        if (start > 0) {
-            in.flip().position(start);
-            in.compact();
-            start = 0;
-        }
+        compactIn();
         if (!in.hasRemaining()) {
             if (in.capacity() >= packetBytes()) {
                 throw new IOException("TLS record of more than " + in.capacity() + " bytes");
             }
-            ByteBuffer larger = buffers.takeForLayer(packetBytes()).put(in.flip());
-            buffers.giveFromLayer(in);
-            in = larger;
+            growIn(packetBytes());
         }
         return below.read(in);
     }
@@ -210,11 +193,15 @@ public final class TlsWire implements Wire {
         if (out != null) {
             return false;
         }
-        out = buffers.takeForLayer(packetBytes());
-        SSLEngineResult result = engine.wrap(from, out);
-        out.flip();
+        ByteBuffer record = buffers.takeForLayer(packetBytes());
+        SSLEngineResult result;
+        try {
+            result = engine.wrap(from, record);
+        } finally {
+            out = record.flip();
+            drain();
+        }
         noteHandshake(result);
-        drain();
         return result.getStatus() == SSLEngineResult.Status.OK;
     }
 
@@ -230,23 +217,9 @@ public final class TlsWire implements Wire {
         return moved;
     }
 
-    private int drain() throws IOException {
-        int moved = out != null || below.hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
-        if (out != null && !out.hasRemaining()) {
-            buffers.giveFromLayer(out);
-            out = null;
-        }
-        return moved;
-    }
-
     @Override
     public boolean hasInput() {
         return !busy && !speaksFirst() && (more || plain != null || below.hasInput());
-    }
-
-    @Override
-    public boolean hasOutput() {
-        return out != null || below.hasOutput();
     }
 
     @Override
@@ -256,11 +229,5 @@ public final class TlsWire implements Wire {
             wrap(NOTHING);
         }
         below.finish();
-    }
-
-    @Override
-    public void close() {
-        buffers.giveFromLayer(in, plain, out);
-        below.close();
     }
 }

@@ -1,4 +1,4 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

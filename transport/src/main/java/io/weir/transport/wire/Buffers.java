@@ -1,6 +1,5 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
-import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -8,8 +7,8 @@ import java.util.function.Consumer;
 import org.agrona.BufferUtil;
 
 /**
- * The memory of all clients' connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for the layers
- * between. Some of each wait here for whoever needs one next. For the loop's thread.
+ * The memory of connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for the layers between. Some of
+ * each are pooled here. For one thread.
  */
 public final class Buffers {
     private static final int POOLED = 256;
@@ -31,27 +30,31 @@ public final class Buffers {
 
     private long bytes;
 
-    public Buffers(GatewaySettings settings, Consumer<String> complaints) {
-        usualBytes = settings.bufferBytes();
-        mostBytes = settings.maxBufferBytes();
+    /**
+     * @param usualBytes of a buffer that is read into or sent from, unless a larger one is asked for
+     * @param mostBytes of all buffers together
+     */
+    public Buffers(int usualBytes, long mostBytes, Consumer<String> complaints) {
+        this.usualBytes = usualBytes;
+        this.mostBytes = mostBytes;
         this.complaints = complaints;
         for (int i = 0; i < SIZES; i++) {
             forLayers[i] = new ArrayDeque<>(POOLED_FOR_LAYERS);
         }
     }
 
-    /** Null if the clients' buffers together take all that they may. */
+    /** A buffer of the usual size, or null if all buffers together take all that they may. */
     public ByteBuffer take() {
         ByteBuffer pooled = usual.pollFirst();
         return pooled != null ? pooled : direct(usualBytes, mostBytes);
     }
 
-    /** One that is larger than usual, or null; the last quarter is for those who need a small one. */
+    /** One that is larger than usual, or null: the last quarter of the memory is kept for small ones. */
     public ByteBuffer takeLarge(int capacity) {
         return direct(capacity, mostForLarge());
     }
 
-    /** Whether there are larger buffers for those too who could do with what they have. */
+    /** Whether connections that could do with the buffers they have may take larger ones. */
     public boolean hasPlenty() {
         return bytes < mostBytes / 2;
     }
@@ -60,7 +63,7 @@ public final class Buffers {
         return mostBytes / 4 * 3;
     }
 
-    /** The bound comes first: an allocation that fails stands the thread still for half a second. */
+    /** Checks the bound first: an allocation that fails would stop the thread for half a second. */
     private ByteBuffer direct(int capacity, long most) {
         if (!reserve(capacity, most)) {
             return null;
@@ -83,7 +86,7 @@ public final class Buffers {
         return true;
     }
 
-    /** Memory goes back at once: the garbage collector does not know how much of it hangs on a small object. */
+    /** Frees what is not pooled at once: the garbage collector does not know how much memory hangs on a small object. */
     public void give(ByteBuffer buffer) {
         if (buffer.capacity() == usualBytes && usual.size() < POOLED) {
             usual.addFirst(buffer.clear());
@@ -93,7 +96,7 @@ public final class Buffers {
         }
     }
 
-    /** One of the heap, of this capacity or more, empty. */
+    /** An empty buffer of the heap, of this capacity or more. */
     public ByteBuffer takeForLayer(int atLeast) throws IOException {
         int most = Math.max(atLeast, 1 << SMALLEST_SHIFT) - 1;
         int size = Integer.SIZE - Integer.numberOfLeadingZeros(most) - SMALLEST_SHIFT;
@@ -117,7 +120,7 @@ public final class Buffers {
         }
     }
 
-    /** Those that there are of these, when a layer ends. */
+    /** When a layer ends: gives back those that are not null. */
     public void giveFromLayer(ByteBuffer... held) {
         for (ByteBuffer buffer : held) {
             if (buffer != null) {
@@ -126,7 +129,7 @@ public final class Buffers {
         }
     }
 
-    /** For memory that somebody else allocates; whether it may. */
+    /** Counts memory that somebody else allocates; false if it may not. */
     public boolean reserve(int capacity) {
         return reserve(capacity, mostForLarge());
     }
@@ -135,7 +138,7 @@ public final class Buffers {
         bytes -= capacity;
     }
 
-    /** Of all that there are. */
+    /** The bytes of all buffers, pooled ones included. */
     public long bytes() {
         return bytes;
     }

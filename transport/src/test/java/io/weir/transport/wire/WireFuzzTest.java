@@ -1,10 +1,9 @@
-package io.weir.transport.gateway.wire;
+package io.weir.transport.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.weir.transport.gateway.GatewaySettings;
-import io.weir.transport.gateway.Sessions;
+import io.weir.transport.Sessions;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,9 +17,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Compressed streams, whole ones and such that chance has changed, through the layers in pieces of any size. */
 class WireFuzzTest {
     private static final int ROUNDS = 400;
+    private static final long MOST_BYTES = 128L << 20;
 
     private final SnappyBlocks blocks = new SnappyBlocks();
-    private final Buffers buffers = new Buffers(GatewaySettings.defaults(), what -> {});
+    private final Buffers buffers = new Buffers(16 * 1024, MOST_BYTES, what -> {});
 
     /** The far end as bytes in memory; gives and takes as much at a time as chance says. */
     private static final class Memory implements Wire {
@@ -256,7 +256,7 @@ class WireFuzzTest {
     @Test
     void shouldFailWhatNeedsMoreMemoryThanThereIs() throws IOException {
         while (buffers.reserve(1 << 20)) {
-            assertThat(buffers.bytes()).isLessThan(GatewaySettings.defaults().maxBufferBytes());
+            assertThat(buffers.bytes()).isLessThan(MOST_BYTES);
         }
         assertThatThrownBy(() -> readAll(new SnappyWire(
                         new Memory(new byte[0], new Random(1), 1), blocks, buffers, new byte[(2 << 20) - 1])))
