@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /**
- * All that is laid down about a topic.
+ * All that is decided about a topic.
  *
  * @param revision goes up with every change of anything
  * @param limitVersion goes up with every change of the limit
@@ -127,7 +127,7 @@ public record TopicDefinition(
         }
     }
 
-    /** What is laid down about a channel. */
+    /** What is decided about a channel. */
     public record ChannelSettings(boolean paused) {}
 
     static TopicDefinition none(TopicName name) {

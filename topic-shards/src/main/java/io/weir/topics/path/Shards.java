@@ -9,7 +9,6 @@ import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
-import io.weir.topics.federation.Federation;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
@@ -55,7 +54,7 @@ public final class Shards implements MessagePort {
     private final List<TopicShard> delayed = new ArrayList<>();
 
     private final ArrayDeque<Publication> spare = new ArrayDeque<>();
-    private Federation federation;
+    private OtherBrokers otherBrokers;
     /** Whose the last publication was, of which topic and in which turn: one that is like it in all three follows right after it. */
     private Publisher lastPublisher;
 
@@ -186,13 +185,15 @@ public final class Shards implements MessagePort {
         return channel == null ? null : channel.join(subscriber, AS_LONG_AS_THE_LINK_NS, AS_LONG_AS_THE_LINK_NS, true);
     }
 
-    /** Before the first channel comes to be. */
-    public void federate(Federation newFederation) {
-        federation = newFederation;
+    /** Before the first channel exists; answers the way in that knows publishers' homes. */
+    MessagePort federate(OtherBrokers others, int maxMessageBytes) {
+        otherBrokers = others;
+        return others.join(this, maxMessageBytes);
     }
 
-    Federation federation() {
-        return federation;
+    /** Null while this broker has no links. */
+    OtherBrokers otherBrokers() {
+        return otherBrokers;
     }
 
     /** What wall-clock time is ahead of the message path's clock. */
@@ -203,7 +204,7 @@ public final class Shards implements MessagePort {
     public void everyChannelChanged() {
         for (TopicShard shard : all) {
             for (Channel channel : shard.channels()) {
-                channel.visitors().changed();
+                channel.remoteSource().changed();
             }
         }
     }
@@ -243,7 +244,7 @@ public final class Shards implements MessagePort {
     }
 
     /** The topic is like this from now on, its channels included; or it is gone. */
-    void lay(TopicDefinition definition) {
+    void apply(TopicDefinition definition) {
         TopicName name = definition.name();
         TopicShard shard = byName.get(name.value());
         if (!definition.exists()) {
@@ -258,10 +259,10 @@ public final class Shards implements MessagePort {
         if (shard == null) {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
-        shard.lay(definition, settings.maxChannels(), nowNs);
+        shard.apply(definition, settings.maxChannels(), nowNs);
     }
 
-    /** The revision of each topic's definition that was laid here last, 0 if none was. */
+    /** The revision of each topic's definition that was applied here last, 0 if none was. */
     Map<TopicName, Long> revisions() {
         Map<TopicName, Long> revisions = new HashMap<>();
         all.forEach(shard -> revisions.put(shard.name(), shard.revision()));

@@ -12,7 +12,6 @@ import io.weir.topics.definition.LimitMode;
 import io.weir.topics.definition.Overflow;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicSettings;
-import io.weir.topics.federation.Federation;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
@@ -90,7 +89,7 @@ public final class TopicShard {
         return settings != null;
     }
 
-    /** Of the definition that was laid last, 0 before the first. */
+    /** Of the definition that was applied last, 0 before the first. */
     long revision() {
         return revision;
     }
@@ -101,7 +100,7 @@ public final class TopicShard {
      *
      * @throws IllegalStateException when everything else is done, if not all channels have room here
      */
-    void lay(TopicDefinition definition, int maxChannels, long nowNs) {
+    void apply(TopicDefinition definition, int maxChannels, long nowNs) {
         if (definition.revision() < revision) {
             return;
         }
@@ -110,7 +109,7 @@ public final class TopicShard {
         paused = definition.paused();
         limitedChannels = definition.limitedChannels();
         for (Channel channel : new ArrayList<>(channels)) {
-            if (channel.laid() && !definition.channels().containsKey(channel.name())) {
+            if (channel.named() && !definition.channels().containsKey(channel.name())) {
                 drop(channel, "the channel was deleted");
             } else {
                 channel.limit(gateOf(channel.name()), nowNs);
@@ -123,7 +122,7 @@ public final class TopicShard {
             if (channel == null) {
                 noRoom = each.getKey();
             } else {
-                channel.lay(each.getValue().paused(), nowNs);
+                channel.apply(each.getValue().paused(), nowNs);
             }
         }
         routeWaiting(nowNs);
@@ -459,8 +458,10 @@ public final class TopicShard {
         return channel == null ? null : channel.join(subscriber, timeoutNs, maxTimeoutNs, false);
     }
 
-    Federation federation() {
-        return shards.federation();
+    /** Null while this broker has no links. */
+    RemoteSource remoteSourceFor(Channel channel) {
+        OtherBrokers others = shards.otherBrokers();
+        return others == null ? null : others.sourceFor(channel, store);
     }
 
     List<Channel> channels() {

@@ -675,8 +675,8 @@ class FederationTest {
 
     private static void deleteChannel(LinkedBroker at, String channel) {
         TopicDefinition with = Definitions.of(new TopicName(TOPIC), TopicSettings.defaults(), channel);
-        RunningBroker.await(at.broker.path().lay(with));
-        RunningBroker.await(at.broker.path().lay(with.withoutChannel(channel)));
+        RunningBroker.await(at.broker.path().apply(with));
+        RunningBroker.await(at.broker.path().apply(with.withoutChannel(channel)));
     }
 
     private LinkedBroker broker(String id) throws IOException {

@@ -131,7 +131,7 @@ public class LimitBench {
             line.add(one(new Publication()));
         }
         shards = new Shards(PathSettings.defaults(), 1 << 20, gates, topic -> {}, 1, time, () -> 5_000);
-        shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()));
+        shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()));
         reader = new Reader();
         reader.subscription = shards.subscribe(reader, TOPIC.value(), "work", TimeUnit.MINUTES.toNanos(1), nowNs);
         reader.subscription.ready(10, nowNs);

@@ -130,7 +130,7 @@ public final class ShardsFixture {
     }
 
     public ShardsFixture topic(TopicSettings settings, String... channels) {
-        shards.lay(Definitions.of(TOPIC, settings, channels));
+        shards.apply(Definitions.of(TOPIC, settings, channels));
         return this;
     }
 

@@ -61,7 +61,7 @@ class TopicShardTest {
         broker.publish("m6");
         broker.nowNs += 3_600 * SECOND_NS;
         // There is room now, and the batch in front is refused without a look at the gate.
-        broker.shards.lay(
+        broker.shards.apply(
                 Definitions.of(TOPIC, new LimitSettings(1, 2_000_000, 0, Sharing.DEFAULT), Definitions.hasty(longNs)));
         broker.work();
         assertThat(broker.outcomes.said).hasSize(2).first().isEqualTo("1 accepted");
@@ -193,7 +193,7 @@ class TopicShardTest {
         LimitSettings limit = new LimitSettings(4_000_000, 2_000_000, 0, Sharing.DEFAULT);
         ShardsFixture broker = new ShardsFixture().supply(1, 1);
         broker.publishBatch("1", "2", "3", "4", "5");
-        broker.shards.lay(Definitions.of(TOPIC, limit, hasty));
+        broker.shards.apply(Definitions.of(TOPIC, limit, hasty));
         broker.work();
         String refusal =
                 "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
@@ -211,7 +211,7 @@ class TopicShardTest {
         assertThat(broker.outcomes.said)
                 .as("it has begun, though most of the limit is elsewhere")
                 .endsWith("3 accepted");
-        broker.shards.lay(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
+        broker.shards.apply(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
         broker.publishBatch("1", "2", "3", "4", "5");
         assertThat(broker.outcomes.said).endsWith("4 accepted");
     }
@@ -235,7 +235,7 @@ class TopicShardTest {
         ShardsFixture broker = new ShardsFixture().supply(topic, 10, 10);
         broker.publish(topic, "early", 0);
         broker.work();
-        broker.shards.lay(Definitions.of(topic, SHAPED));
+        broker.shards.apply(Definitions.of(topic, SHAPED));
         broker.work();
         assertThat(broker.outcomes.said).containsExactly("1 accepted");
         broker.publish(topic, "too", 0);
