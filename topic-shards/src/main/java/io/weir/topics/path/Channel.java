@@ -20,11 +20,10 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteSource}; where both wait they take turns.
  *
- * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
- * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
- * taken when a consumer with credit is there; should that one's buffer prove full, and all others', the token is lost rather than kept,
- * because a kept one would come on top of a full bucket. A message that another broker sent on has paid there; should it be delivered again
- * here, that is free.
+ * <p>If the channel has a limit of its own, every delivery takes a token of its gate, a redelivery too: the limit protects consumers, and they
+ * have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is taken when there is a consumer
+ * with credit. If all consumers' buffers then prove full, the token is lost rather than kept, because a kept one would come on top of a full
+ * bucket. A message that another broker sent on has paid there; a redelivery of it here is free.
  *
  * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
  * came from (15 bits): 0 for this broker, else one of the {@link RemoteSource}'s slots.
@@ -38,12 +37,13 @@ public final class Channel {
 
     private static final int MAX_ATTEMPTS = 0xffff;
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
-    /** By then a definition that was on its way has come, if the store answers at all. */
+    /** Long enough for a definition that is on its way, if the store answers at all. */
     private static final long UNCLAIMED_NS = TimeUnit.MINUTES.toNanos(1);
 
     private final String name;
     private final boolean ephemeral;
     private final TopicShard shard;
+    private final Agenda agenda;
     private final MessageStore store;
     private final LongRing queue = new LongRing();
     private DeadlineHeap deferred = new DeadlineHeap();
@@ -60,19 +60,19 @@ public final class Channel {
     private boolean claimed;
     /** When it goes because nobody claims it, or {@link Duty#NO_DEADLINE}. */
     private long goesAtNs = Duty.NO_DEADLINE;
-    /** No consumer could take the last message: nobody asks again before something has changed. */
+    /** No consumer could take the last message: not tried again before something has changed. */
     private boolean stalled;
     /** The same for messages of other brokers, which only consumers of this broker may have. */
     private boolean remoteStalled;
     /** What the channel's own limit lets pass here; null without one. */
     private TopicGate gate;
-    /** There was no token: nobody asks again before {@link #retryAtNs}. */
+    /** There was no token: not tried again before {@link #retryAtNs}. */
     private boolean thirsty;
 
     private long retryAtNs;
     private long askedAgainNs;
-    /** Whether it is in the list of those that wait for tokens. */
-    boolean listed;
+    /** Whether it is on the agenda of those that wait for tokens. */
+    private boolean listed;
 
     private long received;
     private long delivered;
@@ -81,10 +81,11 @@ public final class Channel {
     private long timedOut;
     private long dropped;
 
-    Channel(String name, TopicShard shard, MessageStore store) {
+    Channel(String name, TopicShard shard, Agenda agenda, MessageStore store) {
         this.name = name;
         ephemeral = new ChannelName(name).ephemeral();
         this.shard = shard;
+        this.agenda = agenda;
         this.store = store;
         remoteSource = shard.remoteSourceFor(this);
     }
@@ -144,13 +145,13 @@ public final class Channel {
     /** Messages have come that want tokens; as long as nobody consumes here, supply is of more use at other brokers. */
     private void wanted(int messages) {
         if (gate != null && messages > 0 && !consumers.isEmpty()) {
-            shard.wanted(gate, messages, queue.size());
+            gate.arrived(messages, queue.size(), agenda.nowNs());
         }
     }
 
     /**
-     * What waits asks again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be left
-     * with its broker's equal part. So brokers' queues drain in proportion, as if they were one.
+     * Waiting messages count as arrivals again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be
+     * left with its broker's equal part. This way brokers' queues drain in proportion, as if they were one.
      */
     private int wantedAgain(long nowNs) {
         if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
@@ -170,8 +171,7 @@ public final class Channel {
         }
         gate = newGate;
         askedAgainNs = nowNs;
-        thirsty = false;
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         wanted(queue.size());
         unstall(nowNs);
     }
@@ -180,23 +180,36 @@ public final class Channel {
         return retryAtNs;
     }
 
-    /** Tokens may be there; answers whether it has to wait on. */
-    boolean quench(long nowNs) {
+    /** Tokens may be there; if it need not wait on, it leaves the agenda. */
+    void quench(long nowNs) {
         thirsty = false;
         pump(nowNs);
-        return thirsty;
+        if (!thirsty) {
+            awaitTokensNoMore();
+        }
     }
 
     private boolean pays() {
-        if (gate.admit(1, shard.clock())) {
+        if (gate.admit(1, agenda.clock())) {
             return true;
         }
         long stampNs = gate.stampNs();
         thirsty = true;
-        retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
-        shard.wanted(gate, wantedAgain(stampNs), queue.size());
-        shard.awaitTokens(this);
+        retryAtNs = stampNs + Math.min(TokenLine.RETRY_NS, gate.retryAfterNs(1, stampNs));
+        gate.arrived(wantedAgain(stampNs), queue.size(), agenda.nowNs());
+        if (!listed) {
+            listed = true;
+            agenda.add(this);
+        }
         return false;
+    }
+
+    private void awaitTokensNoMore() {
+        thirsty = false;
+        if (listed) {
+            listed = false;
+            agenda.remove(this);
+        }
     }
 
     private boolean makeRoom(int message) {
@@ -204,9 +217,9 @@ public final class Channel {
             return true;
         }
         dropped++;
-        shard.droppedByChannel();
+        shard.countDropped();
         if (queue.isEmpty()) {
-            // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
+            // Everything is deferred, so there is no oldest one to drop: the newcomer goes.
             store.release(message);
             return false;
         }
@@ -429,8 +442,7 @@ public final class Channel {
         if (gate != null) {
             gate.waiting(0);
         }
-        thirsty = false;
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         unstall(nowNs);
         shard.roomMade();
     }
@@ -447,7 +459,7 @@ public final class Channel {
         if (gate != null) {
             gate.waiting(0);
         }
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         while (!queue.isEmpty()) {
             store.release(message(queue.poll()));
         }

@@ -23,8 +23,8 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
  * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's thread.
- * That thread is also the one that admits at the {@link Gates}. Everybody else asks by this class: what is asked goes into
- * a bounded queue that the thread works off between messages, and when the queue is full the answer fails at once.
+ * That thread is also the one that admits at the {@link Gates}. All others ask through this class: a request goes into a bounded queue that the
+ * thread works off between messages. If the queue is full, the answer fails at once.
  */
 public final class MessagePath implements TopicServer, AutoCloseable {
     private static final int QUEUE = 1024;
@@ -37,7 +37,7 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         void run(MessagePort port, long nowNs);
     }
 
-    /** What somebody asked for, with the answer that they wait for. */
+    /** A request, with the answer that its caller waits for. */
     private static final class Command<T> {
         private final Supplier<T> work;
         private final CompletableFuture<T> answer = new CompletableFuture<>();
@@ -61,7 +61,7 @@ public final class MessagePath implements TopicServer, AutoCloseable {
     }
 
     private final ManyToOneConcurrentArrayQueue<Command<?>> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
-    /** Apart from the commands, so that no load on it keeps an operator out. */
+    /** Apart from the commands, so that load does not keep an operator out. */
     private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
 
     private final GatewayLoop loop;
