@@ -12,16 +12,14 @@ import akka.cluster.sharding.typed.javadsl.EntityTypeKey;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.topics.path.MessagePath;
-import io.weir.topics.path.TopicShard;
 
 /**
- * The cluster's handle on one broker's part of a topic: lays the topic's definition on that broker's {@link TopicShard}. A sharded
- * entity whose shard is its broker, placed there from outside. Should one wake on another broker, because its own is not a member just
- * now, it stops: a bucket is its broker's alone.
+ * The cluster's handle on one broker's part of a topic: applies the topic's definition there. A sharded entity whose shard
+ * is its broker, placed there from outside. An entity that wakes on another broker, because its own is not a member at the moment, stops: a
+ * bucket belongs to one broker alone.
  *
- * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: what was laid before, and which
- * channels a definition once named, the shard knows itself. Messages never come this way, and a shard goes on without its entity.
+ * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: the broker itself knows which
+ * revision was applied and which channels a definition once named. Messages never come this way, and the broker goes on without this entity.
  */
 public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic-shard");
@@ -31,11 +29,11 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** What it understands. */
     public sealed interface Command extends CrossesNodes {}
 
-    /** The topic is like this now. Told as often as one likes; what is older than what was laid is left. */
+    /** The topic is like this now. May be sent any number of times; an older revision than the one in force is ignored. */
     public record Serve(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
 
     /**
-     * The definition is laid.
+     * The definition is applied.
      *
      * @param problem why it is not, or null
      */
@@ -51,12 +49,12 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** They are dropped; or not, because the broker is too busy. */
     public record Emptied(BrokerId broker, boolean done) implements CrossesNodes {}
 
-    private record Laid(boolean gone, String problem, ActorRef<Served> replyTo) implements Command {}
+    private record Applied(boolean gone, String problem, ActorRef<Served> replyTo) implements Command {}
 
     private record Dropped(ActorRef<Emptied> replyTo, boolean done) implements Command {}
 
     private final BrokerId here;
-    private final MessagePath path;
+    private final TopicServer server;
     private final TopicName topic;
 
     /** Sharding by broker: an entity's shard is the broker it belongs to. */
@@ -84,18 +82,18 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     }
 
     /** @param here the broker that this runs on */
-    public static Behavior<Command> create(String entityId, BrokerId here, MessagePath path) {
+    public static Behavior<Command> create(String entityId, BrokerId here, TopicServer server) {
         int between = entityId.indexOf(BETWEEN);
         TopicName topic = new TopicName(entityId.substring(between + 1));
         return entityId.substring(0, between).equals(here.value())
-                ? Behaviors.setup(context -> new ShardEntity(context, here, path, topic))
+                ? Behaviors.setup(context -> new ShardEntity(context, here, server, topic))
                 : Behaviors.stopped();
     }
 
-    private ShardEntity(ActorContext<Command> context, BrokerId here, MessagePath path, TopicName topic) {
+    private ShardEntity(ActorContext<Command> context, BrokerId here, TopicServer server, TopicName topic) {
         super(context);
         this.here = here;
-        this.path = path;
+        this.server = server;
         this.topic = topic;
     }
 
@@ -103,7 +101,7 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
                 .onMessage(Serve.class, this::onServe)
-                .onMessage(Laid.class, this::onLaid)
+                .onMessage(Applied.class, this::onApplied)
                 .onMessage(Empty.class, this::onEmpty)
                 .onMessage(Dropped.class, this::onDropped)
                 .build();
@@ -112,7 +110,7 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     private Behavior<Command> onEmpty(Empty empty) {
         getContext()
                 .pipeToSelf(
-                        empty.channel == null ? path.empty(topic) : path.emptyChannel(topic, empty.channel),
+                        empty.channel == null ? server.empty(topic) : server.emptyChannel(topic, empty.channel),
                         (none, failure) -> new Dropped(empty.replyTo, failure == null));
         return this;
     }
@@ -126,14 +124,14 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
         boolean gone = !serve.definition.exists();
         getContext()
                 .pipeToSelf(
-                        path.lay(serve.definition),
+                        server.apply(serve.definition),
                         (none, failure) ->
-                                new Laid(gone, failure == null ? null : failure.getMessage(), serve.replyTo));
+                                new Applied(gone, failure == null ? null : failure.getMessage(), serve.replyTo));
         return this;
     }
 
-    private Behavior<Command> onLaid(Laid laid) {
-        laid.replyTo.tell(new Served(laid.problem));
-        return laid.gone && laid.problem == null ? Behaviors.stopped() : this;
+    private Behavior<Command> onApplied(Applied applied) {
+        applied.replyTo.tell(new Served(applied.problem));
+        return applied.gone && applied.problem == null ? Behaviors.stopped() : this;
     }
 }

@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 
 /**
- * All that is laid down about a topic.
+ * All that is decided about a topic.
  *
  * @param revision goes up with every change of anything
  * @param limitVersion goes up with every change of the limit
@@ -127,7 +127,7 @@ public record TopicDefinition(
         }
     }
 
-    /** What is laid down about a channel. */
+    /** What is decided about a channel. */
     public record ChannelSettings(boolean paused) {}
 
     static TopicDefinition none(TopicName name) {
@@ -179,6 +179,13 @@ public record TopicDefinition(
         all.put(name, new LimitVersion(limitVersion, limit));
         channelLimits.forEach((channel, limited) -> all.put(key(channel), limited));
         return all;
+    }
+
+    /** The version of every limit, by its key. */
+    Map<TopicName, Long> limitVersions() {
+        Map<TopicName, Long> versions = new LinkedHashMap<>();
+        limits().forEach((key, limit) -> versions.put(key, limit.version()));
+        return versions;
     }
 
     /** The channels' limits share as the topic's does, so they may get a new version too. */

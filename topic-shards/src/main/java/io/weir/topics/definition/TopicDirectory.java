@@ -1,13 +1,12 @@
 package io.weir.topics.definition;
 
 import io.weir.config.value.TopicName;
-import io.weir.topics.path.MessagePath;
 
 /** Knows the topics of the cluster, and makes those that are published to first. */
 public interface TopicDirectory {
     /**
      * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so it
-     * must not wait: the answer comes by {@link MessagePath#lay} or {@link MessagePath#refuse}. Until then it may be
+     * must not wait: the answer comes by {@link TopicServer#apply} or {@link TopicServer#refuse}. Until then it may be
      * asked again.
      */
     void wanted(TopicName topic);

@@ -11,7 +11,6 @@ import akka.cluster.sharding.typed.javadsl.ClusterSharding;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.topics.path.MessagePath;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,13 +27,14 @@ import java.util.stream.Stream;
 
 /**
  * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
- * broker serves laid on its message path by their {@link ShardEntity}. A topic is served here once somebody publishes to it, consumes it,
- * or makes one of its channels, for which every broker must keep messages. What is published to and is not there is made, by the defaults.
+ * broker serves applied by their {@link ShardEntity}. A topic is served here once somebody publishes to it, consumes it,
+ * or makes one of its channels, for which every broker must keep messages. A topic that is published to and does not exist is made,
+ * by the defaults.
  *
- * <p>What is to be laid waits until it is: at most {@value #MOST_LAYING} topics at a time, and again at the next look what could not be
- * done. The message path outlives this actor and may miss what happened between two of them; so the first thing after the first look, and
- * then every half minute, is to ask the path what it has and to lay what is newer. Then it also says which ephemeral topics are used
- * here: those that no broker uses are deleted.
+ * <p>At most {@value #MOST_APPLYING} topics are applied at a time; what failed is tried again at the next look. The broker's {@link TopicServer}
+ * outlives this actor and may miss what happens between two of its lives. So after the first look, and then every half minute, this actor
+ * asks the server what it has, and applies what is newer. It then also reports which ephemeral topics are used here: those that no broker
+ * uses are deleted.
  */
 public final class TopicFollower extends AbstractBehavior<TopicFollower.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -43,7 +43,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     /** An entity answers within milliseconds when sharding knows its home. */
     private static final Duration ENTITY_PATIENCE = Duration.ofSeconds(1);
     /** A part of what the message path's queue holds, which others need too. */
-    private static final int MOST_LAYING = 256;
+    private static final int MOST_APPLYING = 256;
 
     /** What it understands. */
     public sealed interface Command {}
@@ -66,7 +66,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
 
     private record LookFailed(String why) implements Command {}
 
-    private record Laid(TopicName topic, String problem) implements Command {}
+    private record Applied(TopicName topic, String problem) implements Command {}
 
     private record ReviewDue() implements Command {}
 
@@ -79,7 +79,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private record NoAnswer(TopicName topic, String why) implements Command {}
 
     private final BrokerId here;
-    private final MessagePath path;
+    private final TopicServer server;
     private final TopicRows rows;
     private final Executor storeThreads;
     private final TopicDefaults defaults;
@@ -91,12 +91,12 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private final Set<TopicName> asking = new HashSet<>();
     /** Those that could not be made; they wait for the next look. */
     private final Set<TopicName> notMade = new HashSet<>();
-    /** Whose definition is newer than what was laid; in the order in which they came. */
-    private final Set<TopicName> toLay = new LinkedHashSet<>();
-    /** Those on their way to the path. */
-    private final Set<TopicName> laying = new HashSet<>();
-    /** Those that could not be laid; they wait for the next look. */
-    private final Set<TopicName> notLaid = new HashSet<>();
+    /** Whose definition is newer than the one in force here; in the order in which they came. */
+    private final Set<TopicName> toApply = new LinkedHashSet<>();
+    /** Those on their way to the server. */
+    private final Set<TopicName> applying = new HashSet<>();
+    /** Those that could not be applied; they wait for the next look. */
+    private final Set<TopicName> notApplied = new HashSet<>();
     /** That consumers here came for, and that are not known to be in the definition. */
     private final Map<TopicName, Set<String>> channels = new HashMap<>();
 
@@ -107,33 +107,33 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private boolean looking;
     private boolean lookAgain;
 
-    /** @param learned told every definition that is new, of topics that this broker serves or not; must not wait */
+    /** @param learned called with every definition that is new, of topics that this broker serves or not; must not wait */
     public static Behavior<Command> create(
             BrokerId here,
-            MessagePath path,
+            TopicServer server,
             TopicRows rows,
             Executor storeThreads,
             TopicDefaults defaults,
             Consumer<TopicDefinition> learned) {
         return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new TopicFollower(context, timers, here, path, rows, storeThreads, defaults, learned)));
+                timers -> new TopicFollower(context, timers, here, server, rows, storeThreads, defaults, learned)));
     }
 
     private TopicFollower(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
             BrokerId here,
-            MessagePath path,
+            TopicServer server,
             TopicRows rows,
             Executor storeThreads,
             TopicDefaults defaults,
             Consumer<TopicDefinition> learned) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(TopicFollower.class);
         this.timers = timers;
         this.here = here;
-        this.path = path;
+        this.server = server;
         this.rows = rows;
         this.storeThreads = storeThreads;
         this.defaults = defaults;
@@ -153,7 +153,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
                 .onMessage(ChannelMade.class, this::onChannelMade)
-                .onMessage(Laid.class, this::onLaid)
+                .onMessage(Applied.class, this::onApplied)
                 .onMessage(ReviewDue.class, due -> onReviewDue())
                 .onMessage(Reviewed.class, this::onReviewed)
                 .onMessage(Answered.class, this::onAnswered)
@@ -166,7 +166,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         TopicDefinition definition = known.get(wanted.topic);
         if (definition != null && definition.exists()) {
             sayInUse(Stream.of(wanted.topic));
-            lay(wanted.topic);
+            apply(wanted.topic);
         } else if (readOnce) {
             make(wanted.topic);
         }
@@ -184,7 +184,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                                 replyTo -> new Topic.Ensure(limit, TopicDefinition.Delivery.defaults(), replyTo)),
                         () -> {
                             asking.remove(topic);
-                            path.refuse(topic, "there is no such topic, and no default limit is set for its name");
+                            server.refuse(topic, "there is no such topic, and no default limit is set for its name");
                         });
     }
 
@@ -204,7 +204,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             // Its name is still being freed, or its entity moves.
             notMade(answered.topic, problem);
         } else if (problem != null) {
-            path.refuse(answered.topic, problem);
+            server.refuse(answered.topic, problem);
         } else {
             learn(answered.answer.definition());
         }
@@ -308,9 +308,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
 
     private void planLook() {
         looking = false;
-        toLay.addAll(notLaid);
-        notLaid.clear();
-        layNext();
+        toApply.addAll(notApplied);
+        notApplied.clear();
+        applyNext();
         makeAgain();
         List.copyOf(channels.keySet()).forEach(this::makeChannels);
         timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
@@ -343,7 +343,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         learned.accept(definition);
         if (served.contains(definition.name()) || !definition.channels().isEmpty()) {
             served.add(definition.name());
-            lay(definition.name());
+            apply(definition.name());
         }
         if (definition.exists()) {
             makeChannels(definition.name());
@@ -353,64 +353,64 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         }
     }
 
-    private void lay(TopicName topic) {
-        toLay.add(topic);
-        layNext();
+    private void apply(TopicName topic) {
+        toApply.add(topic);
+        applyNext();
     }
 
-    /** One that is being laid has to wait for that, so that no two of one topic are on their way. */
-    private void layNext() {
-        Iterator<TopicName> next = toLay.iterator();
-        while (next.hasNext() && laying.size() < MOST_LAYING) {
+    /** At most one definition of a topic is on its way at a time. */
+    private void applyNext() {
+        Iterator<TopicName> next = toApply.iterator();
+        while (next.hasNext() && applying.size() < MOST_APPLYING) {
             TopicName topic = next.next();
-            if (laying.add(topic)) {
+            if (applying.add(topic)) {
                 next.remove();
                 TopicDefinition definition = known.get(topic);
                 getContext()
                         .pipeToSelf(
-                                layByEntity(definition),
+                                applyByEntity(definition),
                                 (problem, failure) ->
-                                        new Laid(topic, failure == null ? problem : failure.getMessage()));
+                                        new Applied(topic, failure == null ? problem : failure.getMessage()));
             }
         }
     }
 
     /**
      * The entity lives on this broker, but the way to it leads by sharding's coordinator, which knows no home of it while a broker that died
-     * is still a member, or hands shards over. The topic is then laid without its entity: what the broker holds of a limit must not lie idle.
+     * is still a member, or hands shards over. The topic is then applied without its entity: what the broker holds of a limit must not lie idle.
      *
      * @return what is wrong, or null
      */
-    private CompletionStage<String> layByEntity(TopicDefinition definition) {
+    private CompletionStage<String> applyByEntity(TopicDefinition definition) {
         return sharding.entityRefFor(ShardEntity.KEY, ShardEntity.id(here, definition.name()))
                 .<ShardEntity.Served>ask(replyTo -> new ShardEntity.Serve(definition, replyTo), ENTITY_PATIENCE)
                 .handle((served, failure) -> failure == null
                         ? CompletableFuture.completedStage(served.problem())
-                        : path.lay(definition).<String>thenApply(laid -> null))
+                        : server.apply(definition).<String>thenApply(applied -> null))
                 .thenCompose(stage -> stage);
     }
 
-    private Behavior<Command> onLaid(Laid laid) {
-        laying.remove(laid.topic);
-        if (laid.problem != null) {
-            getContext().getLog().debug("{} could not lay {}: {}", here, laid.topic, laid.problem);
-            notLaid.add(laid.topic);
+    private Behavior<Command> onApplied(Applied applied) {
+        applying.remove(applied.topic);
+        if (applied.problem != null) {
+            getContext().getLog().debug("{} could not apply {}: {}", here, applied.topic, applied.problem);
+            notApplied.add(applied.topic);
         }
-        layNext();
+        applyNext();
         return this;
     }
 
     private Behavior<Command> onReviewDue() {
         getContext()
                 .pipeToSelf(
-                        path.revisions(),
+                        server.revisions(),
                         (revisions, failure) -> new Reviewed(revisions, failure == null ? null : failure.getMessage()));
         return this;
     }
 
     private Behavior<Command> onReviewed(Reviewed reviewed) {
         if (reviewed.problem != null) {
-            getContext().getLog().debug("{} can't see what its path has: {}", here, reviewed.problem);
+            getContext().getLog().debug("{} can't see what its message path has: {}", here, reviewed.problem);
             timers.startSingleTimer(new ReviewDue(), LOOK_EVERY);
             return this;
         }
@@ -418,10 +418,10 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             served.add(topic);
             TopicDefinition definition = known.get(topic);
             if (revision == 0) {
-                // Perhaps it asked when no desk was there.
+                // Perhaps it was wanted while this actor was not there.
                 onWanted(new Wanted(topic));
             } else if (definition != null && definition.revision() > revision) {
-                lay(topic);
+                apply(topic);
             }
         });
         sayInUse();
@@ -429,7 +429,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         return this;
     }
 
-    /** The first time of all that there are: one that a cluster left behind which is no more would otherwise never notice that nobody uses it. */
+    /** On the first review, report every known topic. Otherwise an ephemeral topic left by a previous cluster would never be found unused. */
     private void sayInUse() {
         Stream<TopicName> used = reviewedOnce
                 ? served.stream()

@@ -1,8 +1,11 @@
 package io.weir.topics.federation;
 
 import io.weir.config.value.BrokerId;
+import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.path.Channel;
+import io.weir.topics.path.OtherBrokers;
+import io.weir.topics.path.RemoteSource;
 import io.weir.topics.path.Shards;
-import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.link.LinkEvents;
@@ -36,7 +39,7 @@ import org.agrona.DirectBuffer;
  *
  * <p>A frame that cannot be read is counted and dropped. A peer that takes nothing holds back what goes to that peer only.
  */
-public final class Federation implements Duty, LinkEvents {
+public final class Federation implements OtherBrokers, LinkEvents {
     /** How long a message of another broker waits here for credit. Long against a consumer's work on a message, short for people. */
     static final long COURTESY_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -77,7 +80,7 @@ public final class Federation implements Duty, LinkEvents {
         this.homes = homes;
     }
 
-    /** Before the loop starts; answers the way in that knows homes. */
+    @Override
     public MessagePort join(Shards newShards, int newMaxMessageBytes) {
         int longest = FederationFrames.PUBLISH_HEADER_BYTES + FederationFrames.MAX_NAME + newMaxMessageBytes;
         if (longest > maxBodyBytes) {
@@ -86,15 +89,19 @@ public final class Federation implements Duty, LinkEvents {
         }
         shards = newShards;
         maxMessageBytes = newMaxMessageBytes;
-        shards.federate(this);
         return new HomePort(shards, homes, this);
     }
 
+    @Override
+    public RemoteSource sourceFor(Channel channel, MessageStore store) {
+        return new RemoteMessages(this, channel, store);
+    }
+
     /**
-     * On the message path's thread: sends a publication to its home, whose outcome the publisher is told as if it were this broker's. When the
-     * link breaks before, it is told that it may have been published.
+     * On the message path's thread: sends a publication to its home, and passes the outcome to the publisher as if it were this broker's. If the
+     * link breaks before, the publisher hears that the message may have been published.
      *
-     * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher is not told then
+     * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher has no outcome then
      */
     boolean forward(BrokerId home, PublishRequest request, long atNs) {
         PeerEnd peer = peersById.get(home);
@@ -133,10 +140,10 @@ public final class Federation implements Duty, LinkEvents {
         changed = settling;
         settling = batch;
         for (int i = 0; i < batch.size(); i++) {
-            RemoteMessages visitors = batch.get(i);
-            visitors.listed = false;
-            if (!peers.isEmpty() && !visitors.settle(nowNs)) {
-                blocked.add(visitors);
+            RemoteMessages messages = batch.get(i);
+            messages.listed = false;
+            if (!peers.isEmpty() && !messages.settle(nowNs)) {
+                blocked.add(messages);
             }
         }
         int settled = batch.size();
@@ -147,9 +154,9 @@ public final class Federation implements Duty, LinkEvents {
     private void look() {
         lookAtNs = nowNs + LOOK_EVERY_NS;
         for (int i = watched.size() - 1; i >= 0; i--) {
-            RemoteMessages visitors = watched.get(i);
-            if (!visitors.look(nowNs)) {
-                visitors.watched = false;
+            RemoteMessages messages = watched.get(i);
+            if (!messages.look(nowNs)) {
+                messages.watched = false;
                 watched.remove(i);
             }
         }
@@ -204,22 +211,22 @@ public final class Federation implements Duty, LinkEvents {
         return ++lastForward;
     }
 
-    /** Its peers may have to be told something at the end of the turn. */
-    void changed(RemoteMessages visitors) {
-        if (!visitors.listed && !peers.isEmpty()) {
-            visitors.listed = true;
-            changed.add(visitors);
+    /** At the end of the turn it looks what its peers have to know. */
+    void changed(RemoteMessages messages) {
+        if (!messages.listed && !peers.isEmpty()) {
+            messages.listed = true;
+            changed.add(messages);
         }
     }
 
     /** Time alone may change it. */
-    void watch(RemoteMessages visitors) {
-        if (!visitors.watched) {
-            visitors.watched = true;
+    void watch(RemoteMessages messages) {
+        if (!messages.watched) {
+            messages.watched = true;
             if (watched.isEmpty()) {
                 lookAtNs = nowNs + LOOK_EVERY_NS;
             }
-            watched.add(visitors);
+            watched.add(messages);
         }
     }
 

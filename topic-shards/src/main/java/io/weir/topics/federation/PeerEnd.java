@@ -40,7 +40,7 @@ final class PeerEnd implements Publisher {
     private final FederationCounters counters;
     private final int maxMessageBytes;
 
-    private final Int2ObjectHashMap<RemoteSubscription> inlets = new Int2ObjectHashMap<>();
+    private final Int2ObjectHashMap<RemoteSubscription> subscriptions = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<RemoteConsumer> consumers = new Int2ObjectHashMap<>();
     private final ArrayDeque<RemoteConsumer> wantRoom = new ArrayDeque<>();
     private final LongRing notices = new LongRing();
@@ -236,12 +236,12 @@ final class PeerEnd implements Publisher {
 
     // What comes in
 
-    void add(RemoteSubscription inlet) {
-        inlets.put(inlet.id, inlet);
+    void add(RemoteSubscription remote) {
+        subscriptions.put(remote.id, remote);
     }
 
-    void forget(RemoteSubscription inlet) {
-        inlets.remove(inlet.id);
+    void forget(RemoteSubscription remote) {
+        subscriptions.remove(remote.id);
     }
 
     /** One frame; false if it is malformed. */
@@ -332,8 +332,8 @@ final class PeerEnd implements Publisher {
             DirectBuffer in, int at, int length, int before, int contextLength, long arrivalNs, long nowNs) {
         int bodyLength = length - FederationFrames.HEADER_BYTES - before - contextLength;
         int subscription = FederationFrames.subscription(in, at);
-        RemoteSubscription inlet = inlets.get(subscription);
-        if (inlet == null) {
+        RemoteSubscription remote = subscriptions.get(subscription);
+        if (remote == null) {
             // It crossed the end of the subscription, or the subscription is from before the link broke: say (again)
             // that it is over.
             if (notices.size() >= MOST_SUBSCRIPTIONS) {
@@ -342,18 +342,18 @@ final class PeerEnd implements Publisher {
             noticeLater(FederationFrames.UNSUBSCRIBE, subscription);
             return true;
         }
-        if (inlet.overrun()) {
+        if (remote.overrun()) {
             return false;
         }
         if (bodyLength < 0 || bodyLength > maxMessageBytes - contextLength) {
             // Unanswered it would be in flight for ever. Not at once, because it would come again at once.
-            inlet.visitors.sendBack(
-                    inlet, FederationFrames.id(in, at), FederationFrames.attempts(in, at), Federation.RETRY_NS);
+            remote.messages.sendBack(
+                    remote, FederationFrames.id(in, at), FederationFrames.attempts(in, at), Federation.RETRY_NS);
             return false;
         }
         FederationCounters.count(counters.receivedFromPeers);
-        inlet.visitors.arrived(
-                inlet,
+        remote.messages.arrived(
+                remote,
                 in.byteBuffer(),
                 at + FederationFrames.HEADER_BYTES + before + in.wrapAdjustment(),
                 contextLength,
@@ -366,9 +366,9 @@ final class PeerEnd implements Publisher {
     }
 
     private boolean onEnded(DirectBuffer in, int at, long nowNs) {
-        RemoteSubscription inlet = inlets.remove(FederationFrames.subscription(in, at));
-        if (inlet != null) {
-            inlet.visitors.refuse(inlet, nowNs);
+        RemoteSubscription remote = subscriptions.remove(FederationFrames.subscription(in, at));
+        if (remote != null) {
+            remote.messages.refuse(remote, nowNs);
         }
         return true;
     }
@@ -456,10 +456,10 @@ final class PeerEnd implements Publisher {
     /** The link is gone: each side has what is its own again. */
     void lost(long nowNs) {
         lost = true;
-        for (RemoteSubscription inlet : new ArrayList<>(inlets.values())) {
-            inlet.visitors.end(inlet);
+        for (RemoteSubscription remote : new ArrayList<>(subscriptions.values())) {
+            remote.messages.end(remote);
         }
-        inlets.clear();
+        subscriptions.clear();
         for (RemoteConsumer remote : new ArrayList<>(consumers.values())) {
             remote.close(nowNs);
         }

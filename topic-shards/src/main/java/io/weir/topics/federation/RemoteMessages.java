@@ -3,6 +3,7 @@ package io.weir.topics.federation;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.path.Channel;
+import io.weir.topics.path.RemoteSource;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,17 +13,12 @@ import java.util.List;
  * The messages of other brokers that are with a channel here, for its consumers; and the channel's subscriptions at those brokers,
  * which exist while it has consumers of its own.
  *
- * <p>A visitor belongs to the broker that let it in. This one is its custodian: delivers it, counts attempts, delays and times it
+ * <p>Each belongs to the broker that let it in. This one is its custodian: delivers it, counts attempts, delays and times it
  * out like its own, and says when it is finished. It does not hoard. What it asks for is what its consumers have credit for, shared
  * among the peers, and at least one message of each so that none starves; what finds no credit within
  * {@link Federation#COURTESY_NS} after all goes back, because consumers elsewhere may have some.
  */
-public final class RemoteMessages {
-    /** Told what leaves, see {@link Channel#takeDeferred}. */
-    public interface Leaver {
-        void leaves(long entry, long dueNs);
-    }
-
+final class RemoteMessages implements RemoteSource {
     private static final int MAX_SLOT = 0x7fff;
 
     private final Federation federation;
@@ -31,7 +27,7 @@ public final class RemoteMessages {
     private final LongRing waiting = new LongRing();
     private final LongRing sinceNs = new LongRing();
     /** One for each linked peer, while there are consumers. */
-    private final List<RemoteSubscription> inlets = new ArrayList<>();
+    private final List<RemoteSubscription> subscriptions = new ArrayList<>();
 
     /** Also those that are over, as long as consumers hold something of them. Slot 0 stands for this broker. */
     private RemoteSubscription[] bySlot = new RemoteSubscription[4];
@@ -44,7 +40,7 @@ public final class RemoteMessages {
 
     boolean watched;
 
-    public RemoteMessages(Federation federation, Channel channel, MessageStore store) {
+    RemoteMessages(Federation federation, Channel channel, MessageStore store) {
         this.federation = federation;
         this.channel = channel;
         this.store = store;
@@ -54,6 +50,7 @@ public final class RemoteMessages {
         return channel;
     }
 
+    @Override
     public void changed() {
         federation.changed(this);
     }
@@ -64,7 +61,7 @@ public final class RemoteMessages {
      * @param at where its context stands, if it has one, and right behind that its body
      */
     void arrived(
-            RemoteSubscription inlet,
+            RemoteSubscription subscription,
             ByteBuffer in,
             int at,
             int contextLength,
@@ -76,11 +73,11 @@ public final class RemoteMessages {
         int before = Math.max(0, attempts - 1);
         int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
         if (message == MessageStore.FULL) {
-            sendBack(inlet, id, before, 0);
+            sendBack(subscription, id, before, 0);
             return;
         }
-        inlet.held++;
-        await(inlet, Channel.entry(message, before, inlet.slot), nowNs);
+        subscription.held++;
+        await(subscription, Channel.entry(message, before, subscription.slot), nowNs);
         channel.pump(nowNs);
         if (!waiting.isEmpty()) {
             federation.watch(this);
@@ -88,73 +85,74 @@ public final class RemoteMessages {
     }
 
     /** One that came and is not taken. */
-    void sendBack(RemoteSubscription inlet, long id, int attempts, long delayNs) {
+    void sendBack(RemoteSubscription subscription, long id, int attempts, long delayNs) {
         federation.countGivenBack();
-        inlet.giveBack(id, attempts, delayNs);
+        subscription.giveBack(id, attempts, delayNs);
         changed();
     }
 
-    private void await(RemoteSubscription inlet, long entry, long nowNs) {
-        inlet.waiting++;
+    private void await(RemoteSubscription subscription, long entry, long nowNs) {
+        subscription.waiting++;
         waiting.add(entry);
         sinceNs.add(nowNs);
     }
 
+    @Override
     public boolean handOutNext(long nowNs) {
         if (waiting.isEmpty() || !channel.dispatch(waiting.peek(), nowNs)) {
             return false;
         }
         sinceNs.poll();
-        inlet(waiting.poll()).waiting--;
+        subscriptionOf(waiting.poll()).waiting--;
         return true;
     }
 
-    /** By a consumer; the channel releases it. */
+    @Override
     public void finished(long entry) {
-        RemoteSubscription inlet = inlet(entry);
-        inlet.held--;
-        if (inlet.over) {
-            freeIfEmpty(inlet);
+        RemoteSubscription subscription = subscriptionOf(entry);
+        subscription.held--;
+        if (subscription.over) {
+            freeIfEmpty(subscription);
         } else {
-            inlet.finished(store.id(Channel.message(entry)));
+            subscription.finished(store.id(Channel.message(entry)));
         }
     }
 
-    /** Given back by a consumer, timed out, or due now. */
+    @Override
     public void cameBack(long entry, long delayNs, long nowNs) {
-        RemoteSubscription inlet = inlet(entry);
-        if (inlet.over) {
+        RemoteSubscription subscription = subscriptionOf(entry);
+        if (subscription.over) {
             drop(entry);
         } else if (delayNs > 0) {
             channel.defer(entry, nowNs + delayNs);
         } else {
-            await(inlet, entry, nowNs);
+            await(subscription, entry, nowNs);
             federation.watch(this);
         }
     }
 
     /** The peer's link is lost, or it has no such channel: it delivers what was here elsewhere. */
-    void end(RemoteSubscription inlet) {
-        inlet.over = true;
-        inlets.remove(inlet);
+    void end(RemoteSubscription subscription) {
+        subscription.over = true;
+        subscriptions.remove(subscription);
         for (int i = waiting.size(); i > 0; i--) {
             long entry = waiting.poll();
             long since = sinceNs.poll();
-            if (Channel.slot(entry) == inlet.slot) {
-                inlet.waiting--;
+            if (Channel.slot(entry) == subscription.slot) {
+                subscription.waiting--;
                 drop(entry);
             } else {
                 waiting.add(entry);
                 sinceNs.add(since);
             }
         }
-        channel.takeDeferred(inlet.slot, (entry, dueNs) -> drop(entry));
-        freeIfEmpty(inlet);
+        channel.takeDeferred(subscription.slot, (entry, dueNs) -> drop(entry));
+        freeIfEmpty(subscription);
     }
 
     /** The peer did not take the subscription, or ended it: asked again only after a while. */
-    void refuse(RemoteSubscription inlet, long nowNs) {
-        end(inlet);
+    void refuse(RemoteSubscription subscription, long nowNs) {
+        end(subscription);
         refused = true;
         retryAtNs = nowNs + Federation.RETRY_NS;
         federation.watch(this);
@@ -163,16 +161,16 @@ public final class RemoteMessages {
     private void drop(long entry) {
         federation.countDropped();
         store.release(Channel.message(entry));
-        RemoteSubscription inlet = inlet(entry);
-        inlet.held--;
-        freeIfEmpty(inlet);
+        RemoteSubscription subscription = subscriptionOf(entry);
+        subscription.held--;
+        freeIfEmpty(subscription);
     }
 
     private void giveBack(long entry, long delayNs) {
         int message = Channel.message(entry);
-        RemoteSubscription inlet = inlet(entry);
-        inlet.giveBack(store.id(message), Channel.attempts(entry), delayNs);
-        inlet.held--;
+        RemoteSubscription subscription = subscriptionOf(entry);
+        subscription.giveBack(store.id(message), Channel.attempts(entry), delayNs);
+        subscription.held--;
         store.release(message);
         federation.countGivenBack();
     }
@@ -181,17 +179,17 @@ public final class RemoteMessages {
         while (!waiting.isEmpty() && sinceNs.peek() - waitingSinceNs <= 0) {
             sinceNs.poll();
             long entry = waiting.poll();
-            inlet(entry).waiting--;
+            subscriptionOf(entry).waiting--;
             giveBack(entry, 0);
         }
     }
 
-    /** Those that wait are dropped, and their brokers are told that they are finished. */
+    @Override
     public void dropWaiting() {
         while (!waiting.isEmpty()) {
             sinceNs.poll();
             long entry = waiting.poll();
-            inlet(entry).waiting--;
+            subscriptionOf(entry).waiting--;
             finished(entry);
             store.release(Channel.message(entry));
         }
@@ -207,7 +205,7 @@ public final class RemoteMessages {
         return !waiting.isEmpty() || refused;
     }
 
-    /** Tells the peers what they have to know; false if one of the links had no room for it. */
+    /** Sends the peers what they have to know; false if one of the links had no room for it. */
     boolean settle(long nowNs) {
         List<PeerEnd> peers = federation.peers();
         boolean consumed = !closed && channel.localConsumers() > 0;
@@ -215,25 +213,25 @@ public final class RemoteMessages {
         if (credit == 0) {
             giveBackWaiting(nowNs);
         }
-        if (consumed && !refused && inlets.size() < peers.size()) {
+        if (consumed && !refused && subscriptions.size() < peers.size()) {
             openMissing(peers);
         }
         int room = credit == 0 || store.nearlyFull() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
-        boolean toldAll = true;
-        for (int i = inlets.size() - 1; i >= 0; i--) {
-            RemoteSubscription inlet = inlets.get(i);
-            if (!consumed && inlet.held > 0) {
-                channel.takeDeferred(inlet.slot, (entry, dueNs) -> giveBack(entry, Math.max(0, dueNs - nowNs)));
+        boolean sentAll = true;
+        for (int i = subscriptions.size() - 1; i >= 0; i--) {
+            RemoteSubscription subscription = subscriptions.get(i);
+            if (!consumed && subscription.held > 0) {
+                channel.takeDeferred(subscription.slot, (entry, dueNs) -> giveBack(entry, Math.max(0, dueNs - nowNs)));
             }
-            toldAll &= inlet.tell(room, !consumed, nowNs);
-            if (inlet.left) {
-                inlets.remove(i);
-                inlet.over = true;
-                inlet.peer.forget(inlet);
-                freeIfEmpty(inlet);
+            sentAll &= subscription.send(room, !consumed, nowNs);
+            if (subscription.left) {
+                subscriptions.remove(i);
+                subscription.over = true;
+                subscription.peer.forget(subscription);
+                freeIfEmpty(subscription);
             }
         }
-        return toldAll;
+        return sentAll;
     }
 
     private void openMissing(List<PeerEnd> peers) {
@@ -241,17 +239,18 @@ public final class RemoteMessages {
             PeerEnd peer = peers.get(i);
             int slot = has(peer) ? 0 : freeSlot();
             if (slot != 0) {
-                RemoteSubscription inlet = new RemoteSubscription(federation.nextSubscription(), peer, this, slot);
-                bySlot[slot] = inlet;
-                inlets.add(inlet);
-                peer.add(inlet);
+                RemoteSubscription subscription =
+                        new RemoteSubscription(federation.nextSubscription(), peer, this, slot);
+                bySlot[slot] = subscription;
+                subscriptions.add(subscription);
+                peer.add(subscription);
             }
         }
     }
 
     private boolean has(PeerEnd peer) {
-        for (int i = 0; i < inlets.size(); i++) {
-            if (inlets.get(i).peer == peer) {
+        for (int i = 0; i < subscriptions.size(); i++) {
+            if (subscriptions.get(i).peer == peer) {
                 return true;
             }
         }
@@ -272,26 +271,27 @@ public final class RemoteMessages {
         return bySlot.length / 2;
     }
 
-    private void freeIfEmpty(RemoteSubscription inlet) {
-        if (inlet.over && inlet.held == 0 && bySlot[inlet.slot] == inlet) {
-            bySlot[inlet.slot] = null;
+    private void freeIfEmpty(RemoteSubscription subscription) {
+        if (subscription.over && subscription.held == 0 && bySlot[subscription.slot] == subscription) {
+            bySlot[subscription.slot] = null;
         }
     }
 
-    private RemoteSubscription inlet(long entry) {
+    private RemoteSubscription subscriptionOf(long entry) {
         return bySlot[Channel.slot(entry)];
     }
 
-    /** The channel is gone, and with it what consumers held. The peers take back theirs when they hear that it has unsubscribed. */
+    /** The peers take back their messages when they hear that the channel has unsubscribed. */
+    @Override
     public void close() {
         closed = true;
         while (!waiting.isEmpty()) {
             store.release(Channel.message(waiting.poll()));
             sinceNs.poll();
         }
-        for (RemoteSubscription inlet : inlets) {
-            inlet.held = 0;
-            inlet.waiting = 0;
+        for (RemoteSubscription subscription : subscriptions) {
+            subscription.held = 0;
+            subscription.waiting = 0;
         }
         changed();
     }

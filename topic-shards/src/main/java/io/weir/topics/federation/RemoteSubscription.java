@@ -3,15 +3,15 @@ package io.weir.topics.federation;
 import io.weir.topics.algorithm.LongRing;
 
 /**
- * One channel's subscription at another broker, seen from the consumers' side: what of that broker is here, what it was told, and
- * what it is still to be told. Nothing is queued but what is owed; a peer without room is told the latest when it has some.
+ * One channel's subscription at another broker, seen from the consumers' side: what of that broker is here, which window it
+ * was sent, and what is still owed to it. Nothing else is queued; a peer without room gets the latest when it has some.
  */
 final class RemoteSubscription {
     private static final int NOT_YET = -1;
 
     final int id;
     final PeerEnd peer;
-    final RemoteMessages visitors;
+    final RemoteMessages messages;
     /** In the channel's entries. */
     final int slot;
     /** Messages of that broker which are here: waiting, deferred or with consumers. */
@@ -23,22 +23,25 @@ final class RemoteSubscription {
     /** The peer knows that it has ended. */
     boolean left;
 
-    private int told = NOT_YET;
-    private int mostTold;
+    /** The window that the peer knows. */
+    private int window = NOT_YET;
+    /** The largest that it ever knew. */
+    private int widest;
+
     private final LongRing finished = new LongRing();
     /** Id, attempts and delay of each. */
     private final LongRing back = new LongRing();
 
-    RemoteSubscription(int id, PeerEnd peer, RemoteMessages visitors, int slot) {
+    RemoteSubscription(int id, PeerEnd peer, RemoteMessages messages, int slot) {
         this.id = id;
         this.peer = peer;
-        this.visitors = visitors;
+        this.messages = messages;
         this.slot = slot;
     }
 
     /** Whether the peer sends more than it was ever allowed to. */
     boolean overrun() {
-        return held >= mostTold;
+        return held >= widest;
     }
 
     void finished(long messageId) {
@@ -52,19 +55,19 @@ final class RemoteSubscription {
     }
 
     /**
-     * Tells the peer what it has to know; false if the link had no room for all of it.
+     * Sends the peer what it has to know; false if the link had no room for all of it.
      *
      * @param room so many more messages than consumers hold are welcome
      */
-    boolean tell(int room, boolean leaving, long nowNs) {
-        if (told == NOT_YET) {
+    boolean send(int room, boolean leaving, long nowNs) {
+        if (window == NOT_YET) {
             left = leaving;
             return leaving || subscribe(held - waiting + room, nowNs);
         }
-        int window = held - waiting + (leaving ? 0 : room);
+        int wanted = held - waiting + (leaving ? 0 : room);
         if (!back.isEmpty() || !finished.isEmpty() || !leaving && isOff(room)) {
             // The window goes first: else what is given back would come again at once.
-            if (!acknowledge(window, nowNs) || !giveBack(nowNs)) {
+            if (!acknowledge(wanted, nowNs) || !giveBack(nowNs)) {
                 return false;
             }
         }
@@ -74,29 +77,29 @@ final class RemoteSubscription {
 
     /** Not for every message: only when the peer's picture is off by more than a factor of two. */
     private boolean isOff(int room) {
-        int toldRoom = told - (held - waiting);
-        return room == 0 ? toldRoom > 0 : toldRoom > 2 * room || 2 * toldRoom < room;
+        int knownRoom = window - (held - waiting);
+        return room == 0 ? knownRoom > 0 : knownRoom > 2 * room || 2 * knownRoom < room;
     }
 
-    private boolean subscribe(int window, long nowNs) {
-        if (!peer.subscribe(id, window, visitors.channel(), nowNs)) {
+    private boolean subscribe(int newWindow, long nowNs) {
+        if (!peer.subscribe(id, newWindow, messages.channel(), nowNs)) {
             return false;
         }
-        told(window);
+        known(newWindow);
         return true;
     }
 
-    private boolean acknowledge(int window, long nowNs) {
+    private boolean acknowledge(int newWindow, long nowNs) {
         do {
             int count = Math.min(finished.size(), FederationFrames.MAX_IDS);
-            if (!peer.acknowledge(id, window, finished, count, nowNs)) {
+            if (!peer.acknowledge(id, newWindow, finished, count, nowNs)) {
                 return false;
             }
             for (int i = 0; i < count; i++) {
                 finished.poll();
             }
         } while (!finished.isEmpty());
-        told(window);
+        known(newWindow);
         return true;
     }
 
@@ -112,8 +115,8 @@ final class RemoteSubscription {
         return true;
     }
 
-    private void told(int window) {
-        told = window;
-        mostTold = Math.max(mostTold, window);
+    private void known(int newWindow) {
+        window = newWindow;
+        widest = Math.max(widest, newWindow);
     }
 }

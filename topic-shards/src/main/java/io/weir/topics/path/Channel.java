@@ -7,7 +7,6 @@ import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.definition.Overflow;
-import io.weir.topics.federation.RemoteMessages;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import java.util.ArrayList;
@@ -19,55 +18,61 @@ import java.util.concurrent.TimeUnit;
  * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
  * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
  *
- * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteMessages}; where both wait they take turns.
+ * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteSource}; where both wait they take turns.
  *
- * <p>With a limit of its own every delivery takes a token of the channel's gate, a redelivery too: what the limit spares are the
- * consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is
- * taken when a consumer with credit is there; should that one's buffer prove full, and all others', the token is lost rather than kept,
- * because a kept one would come on top of a full bucket. A message that another broker sent on has paid there; should it be delivered again
- * here, that is free.
+ * <p>If the channel has a limit of its own, every delivery takes a token of its gate, a redelivery too: the limit protects consumers, and they
+ * have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is taken when there is a consumer
+ * with credit. If all consumers' buffers then prove full, the token is lost rather than kept, because a kept one would come on top of a full
+ * bucket. A message that another broker sent on has paid there; a redelivery of it here is free.
  *
  * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
- * came from (15 bits): 0 for this broker, else one of the {@link RemoteMessages}' slots.
+ * came from (15 bits): 0 for this broker, else one of the {@link RemoteSource}'s slots.
  */
 public final class Channel {
+    /** Receives what leaves, see {@link #takeDeferred}. */
+    @FunctionalInterface
+    public interface DeferredTaker {
+        void take(long entry, long dueNs);
+    }
+
     private static final int MAX_ATTEMPTS = 0xffff;
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
-    /** By then a definition that was on its way has come, if the store answers at all. */
+    /** Long enough for a definition that is on its way, if the store answers at all. */
     private static final long UNCLAIMED_NS = TimeUnit.MINUTES.toNanos(1);
 
     private final String name;
     private final boolean ephemeral;
     private final TopicShard shard;
+    private final Agenda agenda;
     private final MessageStore store;
     private final LongRing queue = new LongRing();
     private DeadlineHeap deferred = new DeadlineHeap();
     private final List<Consumer> consumers = new ArrayList<>();
     /** Null while this broker has no links. */
-    private final RemoteMessages visitors;
+    private final RemoteSource remoteSource;
 
     private int turn;
-    private boolean visitorsTurn;
+    private boolean remoteTurn;
     private boolean paused;
     /** The topic's definition names it, or did. */
-    private boolean laid;
+    private boolean named;
     /** It was made for consumers of this broker, or by the definition, and not only for other brokers'. */
     private boolean claimed;
     /** When it goes because nobody claims it, or {@link Duty#NO_DEADLINE}. */
     private long goesAtNs = Duty.NO_DEADLINE;
-    /** No consumer could take the last message: nobody asks again before something has changed. */
+    /** No consumer could take the last message: not tried again before something has changed. */
     private boolean stalled;
-    /** The same for visitors, which only consumers of this broker may have. */
-    private boolean visitorsStalled;
+    /** The same for messages of other brokers, which only consumers of this broker may have. */
+    private boolean remoteStalled;
     /** What the channel's own limit lets pass here; null without one. */
     private TopicGate gate;
-    /** There was no token: nobody asks again before {@link #retryAtNs}. */
+    /** There was no token: not tried again before {@link #retryAtNs}. */
     private boolean thirsty;
 
     private long retryAtNs;
     private long askedAgainNs;
-    /** Whether it is in the list of those that wait for tokens. */
-    boolean listed;
+    /** Whether it is on the agenda of those that wait for tokens. */
+    private boolean listed;
 
     private long received;
     private long delivered;
@@ -76,12 +81,13 @@ public final class Channel {
     private long timedOut;
     private long dropped;
 
-    Channel(String name, TopicShard shard, MessageStore store) {
+    Channel(String name, TopicShard shard, Agenda agenda, MessageStore store) {
         this.name = name;
         ephemeral = new ChannelName(name).ephemeral();
         this.shard = shard;
+        this.agenda = agenda;
         this.store = store;
-        visitors = shard.federation() == null ? null : new RemoteMessages(shard.federation(), this, store);
+        remoteSource = shard.remoteSourceFor(this);
     }
 
     public TopicName topic() {
@@ -139,13 +145,13 @@ public final class Channel {
     /** Messages have come that want tokens; as long as nobody consumes here, supply is of more use at other brokers. */
     private void wanted(int messages) {
         if (gate != null && messages > 0 && !consumers.isEmpty()) {
-            shard.wanted(gate, messages, queue.size());
+            gate.arrived(messages, queue.size(), agenda.nowNs());
         }
     }
 
     /**
-     * What waits asks again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be left
-     * with its broker's equal part. So brokers' queues drain in proportion, as if they were one.
+     * Waiting messages count as arrivals again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be
+     * left with its broker's equal part. This way brokers' queues drain in proportion, as if they were one.
      */
     private int wantedAgain(long nowNs) {
         if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
@@ -165,8 +171,7 @@ public final class Channel {
         }
         gate = newGate;
         askedAgainNs = nowNs;
-        thirsty = false;
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         wanted(queue.size());
         unstall(nowNs);
     }
@@ -175,23 +180,36 @@ public final class Channel {
         return retryAtNs;
     }
 
-    /** Tokens may be there; answers whether it has to wait on. */
-    boolean quench(long nowNs) {
+    /** Tokens may be there; if it need not wait on, it leaves the agenda. */
+    void quench(long nowNs) {
         thirsty = false;
         pump(nowNs);
-        return thirsty;
+        if (!thirsty) {
+            awaitTokensNoMore();
+        }
     }
 
     private boolean pays() {
-        if (gate.admit(1, shard.clock())) {
+        if (gate.admit(1, agenda.clock())) {
             return true;
         }
         long stampNs = gate.stampNs();
         thirsty = true;
-        retryAtNs = stampNs + Math.min(TopicShard.RETRY_NS, gate.retryAfterNs(1, stampNs));
-        shard.wanted(gate, wantedAgain(stampNs), queue.size());
-        shard.awaitTokens(this);
+        retryAtNs = stampNs + Math.min(TokenLine.RETRY_NS, gate.retryAfterNs(1, stampNs));
+        gate.arrived(wantedAgain(stampNs), queue.size(), agenda.nowNs());
+        if (!listed) {
+            listed = true;
+            agenda.add(this);
+        }
         return false;
+    }
+
+    private void awaitTokensNoMore() {
+        thirsty = false;
+        if (listed) {
+            listed = false;
+            agenda.remove(this);
+        }
     }
 
     private boolean makeRoom(int message) {
@@ -199,9 +217,9 @@ public final class Channel {
             return true;
         }
         dropped++;
-        shard.droppedByChannel();
+        shard.countDropped();
         if (queue.isEmpty()) {
-            // Everything is deferred, and nothing of it is older than what comes only now: the newcomer goes.
+            // Everything is deferred, so there is no oldest one to drop: the newcomer goes.
             store.release(message);
             return false;
         }
@@ -219,12 +237,12 @@ public final class Channel {
         boolean moved = false;
         boolean more = true;
         while (more) {
-            if (visitors != null && (visitorsTurn || queue.isEmpty()) && visitors.handOutNext(nowNs)) {
-                visitorsTurn = false;
+            if (remoteSource != null && (remoteTurn || queue.isEmpty()) && remoteSource.handOutNext(nowNs)) {
+                remoteTurn = false;
             } else if (!queue.isEmpty() && dispatch(queue.peek(), nowNs)) {
                 queue.poll();
                 moved = true;
-                visitorsTurn = true;
+                remoteTurn = true;
             } else {
                 more = false;
             }
@@ -236,17 +254,17 @@ public final class Channel {
 
     /** Gives the message to the next consumer that can take it, if one can. */
     public boolean dispatch(long entry, long nowNs) {
-        boolean visitor = slot(entry) != 0;
-        if (paused || (visitor ? visitorsStalled : stalled || thirsty && retryAtNs - nowNs > 0)) {
+        boolean remote = slot(entry) != 0;
+        if (paused || (remote ? remoteStalled : stalled || thirsty && retryAtNs - nowNs > 0)) {
             return false;
         }
         int count = consumers.size();
-        boolean paid = gate == null || visitor;
+        boolean paid = gate == null || remote;
         for (int i = 0; i < count; i++) {
             int before = turn;
             turn = turn + 1 < count ? turn + 1 : 0;
             Consumer consumer = consumers.get(turn);
-            if (visitor && consumer.remote()) {
+            if (remote && consumer.remote()) {
                 continue;
             }
             if (!paid && consumer.hasCredit()) {
@@ -262,8 +280,8 @@ public final class Channel {
                 return true;
             }
         }
-        if (visitor) {
-            visitorsStalled = true;
+        if (remote) {
+            remoteStalled = true;
         } else {
             stalled = true;
         }
@@ -273,21 +291,21 @@ public final class Channel {
     /** A consumer can take more than before. */
     void unstall(long nowNs) {
         stalled = false;
-        visitorsStalled = false;
+        remoteStalled = false;
         changed();
         pump(nowNs);
     }
 
     private void changed() {
-        if (visitors != null) {
-            visitors.changed();
+        if (remoteSource != null) {
+            remoteSource.changed();
         }
     }
 
     void finished(long entry, long nowNs) {
         finished++;
         if (slot(entry) != 0) {
-            visitors.finished(entry);
+            remoteSource.finished(entry);
         }
         store.release(message(entry));
         unstall(nowNs);
@@ -296,7 +314,7 @@ public final class Channel {
     void requeued(long entry, long delayNs, long nowNs) {
         requeued++;
         if (slot(entry) != 0) {
-            visitors.cameBack(entry, delayNs, nowNs);
+            remoteSource.cameBack(entry, delayNs, nowNs);
         } else if (delayNs > 0) {
             defer(entry, nowNs + delayNs);
         } else {
@@ -308,7 +326,7 @@ public final class Channel {
 
     private void queueAgain(long entry, long nowNs) {
         if (slot(entry) != 0) {
-            visitors.cameBack(entry, 0, nowNs);
+            remoteSource.cameBack(entry, 0, nowNs);
         } else {
             queue.add(entry);
             wanted(1);
@@ -380,16 +398,16 @@ public final class Channel {
     }
 
     /** The definition names it. */
-    void lay(boolean nowPaused, long nowNs) {
-        laid = true;
+    void apply(boolean nowPaused, long nowNs) {
+        named = true;
         claimed = true;
         goesAtNs = Duty.NO_DEADLINE;
         pause(nowPaused, nowNs);
     }
 
     /** Whether a definition that does not name it means its end. One that a consumer made may not be in the definition yet. */
-    boolean laid() {
-        return laid;
+    boolean named() {
+        return named;
     }
 
     /**
@@ -401,8 +419,8 @@ public final class Channel {
     }
 
     /**
-     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to nothing. Of another
-     * broker's messages that one is told that they are finished.
+     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to nothing. Another
+     * broker hears that its messages are finished.
      */
     void empty(long nowNs) {
         while (!queue.isEmpty()) {
@@ -418,21 +436,20 @@ public final class Channel {
                 entry = consumers.get(i).takeBack();
             }
         }
-        if (visitors != null) {
-            visitors.dropWaiting();
+        if (remoteSource != null) {
+            remoteSource.dropWaiting();
         }
         if (gate != null) {
             gate.waiting(0);
         }
-        thirsty = false;
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         unstall(nowNs);
         shard.roomMade();
     }
 
     private void drop(long entry) {
         if (slot(entry) != 0) {
-            visitors.finished(entry);
+            remoteSource.finished(entry);
         }
         store.release(message(entry));
     }
@@ -442,7 +459,7 @@ public final class Channel {
         if (gate != null) {
             gate.waiting(0);
         }
-        shard.awaitTokensNoMore(this);
+        awaitTokensNoMore();
         while (!queue.isEmpty()) {
             store.release(message(queue.poll()));
         }
@@ -458,13 +475,13 @@ public final class Channel {
             consumers.remove(consumer);
             consumer.gone(reason);
         }
-        if (visitors != null) {
-            visitors.close();
+        if (remoteSource != null) {
+            remoteSource.close();
         }
     }
 
-    /** The deferred ones that came by that slot leave, and {@code to} is told each and when it is due. */
-    public void takeDeferred(int slot, RemoteMessages.Leaver to) {
+    /** Takes out the deferred messages that came by that slot, and gives each to {@code taker}. */
+    public void takeDeferred(int slot, DeferredTaker taker) {
         if (deferred.isEmpty()) {
             return;
         }
@@ -474,7 +491,7 @@ public final class Channel {
             long dueNs = all.deadlineNs();
             long entry = all.poll();
             if (slot(entry) == slot) {
-                to.leaves(entry, dueNs);
+                taker.take(entry, dueNs);
             } else {
                 deferred.add(dueNs, entry);
             }
@@ -507,8 +524,8 @@ public final class Channel {
         return free;
     }
 
-    RemoteMessages visitors() {
-        return visitors;
+    RemoteSource remoteSource() {
+        return remoteSource;
     }
 
     MessageStore store() {

@@ -55,7 +55,7 @@ public final class Consumer implements Subscription {
         long tried = Channel.tried(entry);
         long id = store.id(message);
         if (Channel.slot(entry) != 0 && inFlight.find(id) != InFlight.NONE) {
-            // It was sent here before the link broke, and again after: this consumer still has the first.
+            // It was sent here before the link broke, and again after: this consumer still holds the first delivery.
             return false;
         }
         int contextLength = store.contextLength(message);

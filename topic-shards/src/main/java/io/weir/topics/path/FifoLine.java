@@ -22,19 +22,19 @@ final class FifoLine implements WaitingLine {
     }
 
     @Override
-    public Publication expired(long arrivedNs) {
+    public Publication expired(long sinceNs) {
         Publication first = line.peekFirst();
         if (first == null || first.next == 0) {
-            return firstIf(arrivedNs);
+            return firstIf(sinceNs);
         }
         line.removeFirst();
-        Publication behind = firstIf(arrivedNs);
+        Publication behind = firstIf(sinceNs);
         line.addFirst(first);
         return behind;
     }
 
-    private Publication firstIf(long arrivedNs) {
+    private Publication firstIf(long sinceNs) {
         Publication first = line.peekFirst();
-        return first != null && first.arrivedNs - arrivedNs <= 0 ? line.pollFirst() : null;
+        return first != null && first.sinceNs - sinceNs <= 0 ? line.pollFirst() : null;
     }
 }

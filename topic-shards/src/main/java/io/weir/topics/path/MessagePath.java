@@ -5,7 +5,7 @@ import io.weir.limiter.supply.gate.Gates;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
-import io.weir.topics.federation.Federation;
+import io.weir.topics.definition.TopicServer;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.GatewayLoop;
@@ -23,10 +23,10 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
  * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's thread.
- * That thread is also the one that admits at the {@link Gates}. Everybody else asks by this class: what is asked goes into
- * a bounded queue that the thread works off between messages, and when the queue is full the answer fails at once.
+ * That thread is also the one that admits at the {@link Gates}. All others ask through this class: a request goes into a bounded queue that the
+ * thread works off between messages. If the queue is full, the answer fails at once.
  */
-public final class MessagePath implements AutoCloseable {
+public final class MessagePath implements TopicServer, AutoCloseable {
     private static final int QUEUE = 1024;
     private static final int WORK_QUEUE = 16 * 1024;
     private static final String CLOSED = "the message path is closed";
@@ -37,7 +37,7 @@ public final class MessagePath implements AutoCloseable {
         void run(MessagePort port, long nowNs);
     }
 
-    /** What somebody asked for, with the answer that they wait for. */
+    /** A request, with the answer that its caller waits for. */
     private static final class Command<T> {
         private final Supplier<T> work;
         private final CompletableFuture<T> answer = new CompletableFuture<>();
@@ -46,7 +46,7 @@ public final class MessagePath implements AutoCloseable {
             this.work = work;
         }
 
-        /** Whatever goes wrong is told to whoever asked, who would wait for ever otherwise. */
+        /** An exception completes the answer too: the caller would otherwise wait for ever. */
         void run() {
             try {
                 answer.complete(work.get());
@@ -61,7 +61,7 @@ public final class MessagePath implements AutoCloseable {
     }
 
     private final ManyToOneConcurrentArrayQueue<Command<?>> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
-    /** Apart from the commands, so that no load on it keeps an operator out. */
+    /** Apart from the commands, so that load does not keep an operator out. */
     private final ManyToOneConcurrentArrayQueue<Work> work = new ManyToOneConcurrentArrayQueue<>(WORK_QUEUE);
 
     private final GatewayLoop loop;
@@ -93,14 +93,14 @@ public final class MessagePath implements AutoCloseable {
         return start(loop, gateway, settings, gates, directory, null, clock, others);
     }
 
-    /** As the other, and what is published and consumed here goes over the links of {@code federation} too. */
+    /** As the other; what is published and consumed here also goes over the links to {@code otherBrokers}, unless that is null. */
     public static MessagePath start(
             GatewayLoop loop,
             GatewaySettings gateway,
             PathSettings settings,
             Gates gates,
             TopicDirectory directory,
-            Federation federation,
+            OtherBrokers otherBrokers,
             LongSupplier clock,
             Duty... others) {
         Shards shards = new Shards(
@@ -111,12 +111,12 @@ public final class MessagePath implements AutoCloseable {
                 new SecureRandom().nextLong() << 40,
                 clock,
                 System::currentTimeMillis);
-        MessagePort port = federation == null ? shards : federation.join(shards, gateway.maxMessageBytes());
+        MessagePort port = otherBrokers == null ? shards : shards.federate(otherBrokers, gateway.maxMessageBytes());
         MessagePath path = new MessagePath(loop, shards, port);
         List<Duty> duties = new ArrayList<>();
         duties.add(path.new Commands());
-        if (federation != null) {
-            duties.add(federation);
+        if (otherBrokers != null) {
+            duties.add(otherBrokers);
         }
         duties.addAll(List.of(others));
         loop.start(port, duties.toArray(new Duty[0]));
@@ -139,32 +139,29 @@ public final class MessagePath implements AutoCloseable {
         return closed;
     }
 
-    /**
-     * The topic is like this from now on: its settings, its channels and which of them are no more; or it is gone, with its messages, and
-     * its consumers are closed. A definition that is older than what was laid is left.
-     */
-    public CompletionStage<Void> lay(TopicDefinition definition) {
-        return tell(() -> shards.lay(definition));
+    @Override
+    public CompletionStage<Void> apply(TopicDefinition definition) {
+        return command(() -> shards.apply(definition));
     }
 
-    /** Every topic that is here, with the revision of the definition that was laid last; 0 where none was. */
+    @Override
     public CompletionStage<Map<TopicName, Long>> revisions() {
         return ask(shards::revisions);
     }
 
-    /** The topic that was {@link TopicDirectory#wanted} is not to be: whoever waits for it is told why. */
+    @Override
     public CompletionStage<Void> refuse(TopicName topic, String reason) {
-        return tell(() -> shards.remove(topic, reason));
+        return command(() -> shards.remove(topic, reason));
     }
 
-    /** Drops what waits for the topic's first channel, or for the end of its pause, at this broker. */
+    @Override
     public CompletionStage<Void> empty(TopicName topic) {
-        return tell(() -> shards.empty(topic));
+        return command(() -> shards.empty(topic));
     }
 
-    /** Drops what a channel holds at this broker, also what consumers have and did not acknowledge. */
+    @Override
     public CompletionStage<Void> emptyChannel(TopicName topic, String channel) {
-        return tell(() -> shards.emptyChannel(topic, channel));
+        return command(() -> shards.emptyChannel(topic, channel));
     }
 
     public CompletionStage<List<TopicStats>> stats() {
@@ -196,7 +193,7 @@ public final class MessagePath implements AutoCloseable {
         commands.drain(command -> command.refuse(CLOSED));
     }
 
-    private CompletionStage<Void> tell(Runnable work) {
+    private CompletionStage<Void> command(Runnable work) {
         return ask(() -> {
             work.run();
             return null;
@@ -210,7 +207,7 @@ public final class MessagePath implements AutoCloseable {
         }
         loop.wakeUp();
         if (closed) {
-            // Nobody will come by any more; if somebody does after all, this word is too late and changes nothing.
+            // The thread may be gone. If it still runs the command, whichever answer comes first counts.
             command.refuse(CLOSED);
         }
         return command.answer;

@@ -2,26 +2,44 @@ package io.weir.topics.path;
 
 import io.weir.transport.gateway.Publisher;
 
-/** One or several messages with one outcome, waiting for tokens or room. Used again and again. */
-public final class Publication {
+/** One or several messages with one outcome, waiting for tokens or room. Used again and again, see {@link Publications}. */
+final class Publication {
+    /** How it ends for its publisher. */
+    enum Outcome {
+        ACCEPTED,
+        /** Refused by a topic that polices. */
+        THROTTLED,
+        /** Refused by a topic that shapes: it cannot pass within the longest delay, or the line is full. */
+        HELD_UP,
+        UNKNOWN_TOPIC,
+        FAILED
+    }
+
     Publisher publisher;
     long ticket;
-    long arrivedNs;
+    /** When it came to the cluster's first broker: its delay counts from here, whichever broker it passes at. */
+    long arrivalNs;
+    /**
+     * The turn of this broker in which it came: the longest delay in the line counts from here. {@link #arrivalNs} would not do. It may have
+     * come over a link, as an age that another broker counted: a wrong age then spoils a statistic, and refuses nothing. Nor does it grow
+     * along the line, which looks for late ones at its head only.
+     */
+    long sinceNs;
+
     int[] messages = new int[1];
     int count;
     /** The first that has not passed yet. */
     int next;
 
-    Publication() {}
-
     int left() {
         return count - next;
     }
 
-    void begin(Publisher newPublisher, long newTicket, long nowNs, int capacity) {
+    void begin(Publisher newPublisher, long newTicket, long newArrivalNs, long nowNs, int capacity) {
         publisher = newPublisher;
         ticket = newTicket;
-        arrivedNs = nowNs;
+        arrivalNs = newArrivalNs;
+        sinceNs = nowNs;
         count = 0;
         next = 0;
         if (messages.length < capacity) {

@@ -9,7 +9,6 @@ import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
-import io.weir.topics.federation.Federation;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
@@ -17,7 +16,6 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,46 +24,32 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * All topic shards of this broker, on the message path's thread: finds the one that is meant, serves those in whose line
- * something waits, and looks after what is deferred or in flight.
- *
- * <p>Time-outs need no timer each. Every new deadline only lowers the time at which its topic's channels are looked through; a
- * message that is acknowledged leaves it as it is. So consumers that acknowledge in time cost one look per time-out.
+ * All topic shards of this broker, on the message path's thread: stores what is published, finds the shard that is meant, and works off the
+ * {@link Agenda}.
  */
 public final class Shards implements MessagePort {
-    private static final long LOOK_AT_MOST_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
     private static final long AS_LONG_AS_THE_LINK_NS = TimeUnit.DAYS.toNanos(3650);
-    private static final int KEPT_PUBLICATIONS = 16_384;
-    /** The array of a larger batch is not kept. */
-    private static final int KEPT_BATCH = 1024;
+    private static final String FULL = "this broker's memory for messages is full";
 
     private final PathSettings settings;
     private final Gates gates;
     private final TopicDirectory directory;
     private final MessageStore store;
-    private final LongSupplier clock;
+    private final Publications publications;
+    private final Agenda agenda;
     private final LongSupplier wallMs;
     private final NameTable<TopicShard> byName = new NameTable<>();
     private final List<TopicShard> all = new ArrayList<>();
-    private final List<TopicShard> withLine = new ArrayList<>();
-    private final List<Channel> thirsty = new ArrayList<>();
-    /** Those with delays that nobody has taken. */
-    private final List<TopicShard> delayed = new ArrayList<>();
-
-    private final ArrayDeque<Publication> spare = new ArrayDeque<>();
-    private Federation federation;
-    /** Whose the last publication was, of which topic and in which turn: one that is like it in all three follows right after it. */
+    private OtherBrokers otherBrokers;
+    /** The last publication's publisher, shard and turn: one that is like it in all three follows right after it. */
     private Publisher lastPublisher;
 
     private TopicShard lastShard;
     private long lastPublishedNs;
     private long nextId;
     private long dropped;
-    private long nowNs;
-    private long lookAgainNs = NO_DEADLINE;
-    private long lookedNs;
     private long wallOffsetNs;
     private long wallCheckedNs;
 
@@ -82,18 +66,17 @@ public final class Shards implements MessagePort {
         this.gates = gates;
         this.directory = directory;
         this.store = new MessageStore(settings.storeBytes(), maxMessageBytes);
-        this.clock = clock;
+        this.publications = new Publications(store);
+        this.agenda = new Agenda(clock);
         this.wallMs = wallMs;
         nextId = firstId;
-        nowNs = clock.getAsLong();
-        lookedNs = nowNs;
-        wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - nowNs;
-        wallCheckedNs = nowNs;
+        wallCheckedNs = agenda.nowNs();
+        wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - wallCheckedNs;
     }
 
     @Override
     public boolean publish(PublishRequest request, long atNs) {
-        nowNs = atNs;
+        agenda.beginTurn(atNs);
         TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
         boolean next = request.publisher() == lastPublisher && shard == lastShard && atNs == lastPublishedNs;
         if (!next) {
@@ -104,47 +87,40 @@ public final class Shards implements MessagePort {
         if (shard == null) {
             request.publisher().failed(request.ticket(), "this broker has no room for another topic");
         } else if (request.messages() == 0) {
-            publishOne(shard, request, next);
+            publishOne(shard.line(), request, next, atNs);
         } else {
-            publishBatch(shard, request, next);
+            publishBatch(shard.line(), request, next, atNs);
         }
         return true;
     }
 
-    private void publishOne(TopicShard shard, PublishRequest request, boolean next) {
-        int message = store(request, request.bodyAt(), request.bodyLength());
+    private void publishOne(TokenLine line, PublishRequest request, boolean next, long nowNs) {
+        int message = store(request, request.bodyAt(), request.bodyLength(), nowNs);
         if (message == MessageStore.FULL) {
-            refuseAsFull(request);
+            request.publisher().failed(request.ticket(), FULL);
             return;
         }
-        shard.publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
+        line.publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
     }
 
-    private void publishBatch(TopicShard shard, PublishRequest request, boolean next) {
-        Publication publication = newPublication(request.publisher(), request.ticket(), nowNs, request.messages());
+    private void publishBatch(TokenLine line, PublishRequest request, boolean next, long nowNs) {
+        Publication publication =
+                publications.begin(request.publisher(), request.ticket(), request.arrivalNs(), nowNs, request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
             int length = request.lengthAt(at);
-            int message = store(request, at + Integer.BYTES, length);
+            int message = store(request, at + Integer.BYTES, length, nowNs);
             if (message == MessageStore.FULL) {
-                while (publication.left() > 0) {
-                    store.release(publication.messages[publication.next++]);
-                }
-                recycle(publication);
-                refuseAsFull(request);
+                publications.end(publication, Publication.Outcome.FAILED, 0, FULL);
                 return;
             }
             publication.add(message);
             at += Integer.BYTES + length;
         }
-        shard.publish(publication, next, request.arrivalNs(), nowNs);
+        line.publish(publication, next, nowNs);
     }
 
-    private static void refuseAsFull(PublishRequest request) {
-        request.publisher().failed(request.ticket(), "this broker's memory for messages is full");
-    }
-
-    private int store(PublishRequest request, int bodyAt, int bodyLength) {
+    private int store(PublishRequest request, int bodyAt, int bodyLength, long nowNs) {
         long deferNs = request.deferNs();
         long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
         // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
@@ -161,15 +137,18 @@ public final class Shards implements MessagePort {
 
     @Override
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
-        nowNs = atNs;
+        agenda.beginTurn(atNs);
         TopicShard shard = shard(TopicName.of(topic));
         if (shard == null) {
             return null;
         }
         boolean durable = shard.find(channel) == null && !new ChannelName(channel).ephemeral();
-        Subscription subscription = shard.subscribe(
-                subscriber, channel, timeoutNs, settings.maxChannels(), settings.maxMessageTimeoutNs(), atNs);
-        if (durable && subscription != null) {
+        Channel joined = shard.channel(channel);
+        if (joined == null) {
+            return null;
+        }
+        Subscription subscription = joined.join(subscriber, timeoutNs, settings.maxMessageTimeoutNs(), false);
+        if (durable) {
             directory.channelWanted(shard.name(), channel);
         }
         return subscription;
@@ -180,19 +159,21 @@ public final class Shards implements MessagePort {
      * and when its link is lost it is closed.
      */
     public Consumer subscribeRemote(Subscriber subscriber, TopicName topic, String channelName, long atNs) {
-        nowNs = atNs;
+        agenda.beginTurn(atNs);
         TopicShard shard = shard(topic);
-        Channel channel = shard == null ? null : shard.channel(channelName, settings.maxChannels(), atNs);
+        Channel channel = shard == null ? null : shard.channel(channelName);
         return channel == null ? null : channel.join(subscriber, AS_LONG_AS_THE_LINK_NS, AS_LONG_AS_THE_LINK_NS, true);
     }
 
-    /** Before the first channel comes to be. */
-    public void federate(Federation newFederation) {
-        federation = newFederation;
+    /** Before the first channel exists; answers the way in that knows publishers' homes. */
+    MessagePort federate(OtherBrokers others, int maxMessageBytes) {
+        otherBrokers = others;
+        return others.join(this, maxMessageBytes);
     }
 
-    Federation federation() {
-        return federation;
+    /** Null while this broker has no links. */
+    OtherBrokers otherBrokers() {
+        return otherBrokers;
     }
 
     /** What wall-clock time is ahead of the message path's clock. */
@@ -203,7 +184,7 @@ public final class Shards implements MessagePort {
     public void everyChannelChanged() {
         for (TopicShard shard : all) {
             for (Channel channel : shard.channels()) {
-                channel.visitors().changed();
+                channel.remoteSource().changed();
             }
         }
     }
@@ -226,7 +207,7 @@ public final class Shards implements MessagePort {
             if (shard != null) {
                 directory.wanted(name);
             }
-        } else if (shard.asks(nowNs)) {
+        } else if (shard.asks()) {
             directory.wanted(name);
         }
         return shard;
@@ -236,14 +217,14 @@ public final class Shards implements MessagePort {
         if (all.size() >= settings.maxTopics()) {
             return null;
         }
-        TopicShard shard = new TopicShard(name, gates.gate(name, nowNs), this, nowNs);
+        TopicShard shard = new TopicShard(name, this);
         byName.add(name.value(), shard);
         all.add(shard);
         return shard;
     }
 
     /** The topic is like this from now on, its channels included; or it is gone. */
-    void lay(TopicDefinition definition) {
+    void apply(TopicDefinition definition) {
         TopicName name = definition.name();
         TopicShard shard = byName.get(name.value());
         if (!definition.exists()) {
@@ -258,10 +239,10 @@ public final class Shards implements MessagePort {
         if (shard == null) {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
-        shard.lay(definition, settings.maxChannels(), nowNs);
+        shard.apply(definition);
     }
 
-    /** The revision of each topic's definition that was laid here last, 0 if none was. */
+    /** The revision of each topic's definition that was applied here last, 0 if none was. */
     Map<TopicName, Long> revisions() {
         Map<TopicName, Long> revisions = new HashMap<>();
         all.forEach(shard -> revisions.put(shard.name(), shard.revision()));
@@ -289,20 +270,13 @@ public final class Shards implements MessagePort {
         TopicShard shard = byName.get(name.value());
         Channel channel = shard == null ? null : shard.find(channelName);
         if (channel != null) {
-            channel.empty(nowNs);
+            channel.empty(agenda.nowNs());
         }
-    }
-
-    void listDelayed(TopicShard shard) {
-        delayed.add(shard);
     }
 
     /** What messages waited since the last call, of topics that had any. */
     Map<TopicName, DelayCounts.Window> takeDelays() {
-        Map<TopicName, DelayCounts.Window> windows = new HashMap<>();
-        delayed.forEach(shard -> windows.put(shard.name(), shard.delays().take()));
-        delayed.clear();
-        return windows;
+        return agenda.takeDelays();
     }
 
     List<TopicStats> stats() {
@@ -318,8 +292,9 @@ public final class Shards implements MessagePort {
         dropped++;
     }
 
-    void forgetIfDone(TopicShard shard) {
-        if (shard.done() && byName.get(shard.name().value()) == shard) {
+    /** Nobody would miss the topic. */
+    void end(TopicShard shard) {
+        if (byName.get(shard.name().value()) == shard) {
             forget(shard);
             shard.close("the topic is gone");
             directory.ended(shard.name());
@@ -329,59 +304,33 @@ public final class Shards implements MessagePort {
     private void forget(TopicShard shard) {
         byName.remove(shard.name().value());
         all.remove(shard);
-        delayed.remove(shard);
-        if (shard.listed) {
-            shard.listed = false;
-            withLine.remove(shard);
-        }
+        agenda.forget(shard.line());
     }
 
     @Override
     public int doWork(long atNs) {
-        nowNs = atNs;
-        // Supply may change now; and neither is kept in memory by this.
+        agenda.beginTurn(atNs);
+        // Supply may change now, so no publication follows right after another. Nor do these fields keep anybody in
+        // memory.
         lastPublisher = null;
         lastShard = null;
-        int done = gates.poll(atNs);
-        boolean supplyChanged = done > 0;
-        checkWallClock();
-        if (lookAgainNs != NO_DEADLINE && atNs - lookAgainNs >= 0) {
-            lookThroughChannels();
-        }
-        for (int i = thirsty.size() - 1; i >= 0; i--) {
-            Channel channel = thirsty.get(i);
-            if ((supplyChanged || channel.retryAtNs() - atNs <= 0) && !channel.quench(atNs)) {
-                unlistThirsty(channel);
+        int commands = gates.poll(atNs);
+        checkWallClock(atNs);
+        if (agenda.beginLook()) {
+            // Backwards, so that one can go with its last channel.
+            for (int i = all.size() - 1; i >= 0; i--) {
+                all.get(i).expireChannels(atNs);
             }
         }
-        // Backwards, so that one that is done can leave the list.
-        for (int i = withLine.size() - 1; i >= 0; i--) {
-            TopicShard shard = withLine.get(i);
-            if (supplyChanged || shard.retryAtNs() - atNs <= 0) {
-                done += shard.drain(atNs);
-            }
-            if (shard.waiting() == 0) {
-                unlist(i);
-                forgetIfDone(shard);
-            }
-        }
-        return done;
-    }
-
-    private void lookThroughChannels() {
-        lookedNs = nowNs;
-        lookAgainNs = NO_DEADLINE;
-        // Backwards, so that one can go with its last channel.
-        for (int i = all.size() - 1; i >= 0; i--) {
-            all.get(i).expireChannels(nowNs);
-        }
+        return commands + agenda.serve(commands > 0);
     }
 
     /** A clock that was set is followed; the few milliseconds by which two readings differ are not. */
-    private void checkWallClock() {
+    private void checkWallClock(long nowNs) {
         if (nowNs - wallCheckedNs >= WALL_CHECK_NS) {
             wallCheckedNs = nowNs;
-            long offsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - clock.getAsLong();
+            long offsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong())
+                    - agenda.clock().getAsLong();
             if (Math.abs(offsetNs - wallOffsetNs) > WALL_TOLERANCE_NS) {
                 wallOffsetNs = offsetNs;
             }
@@ -390,96 +339,31 @@ public final class Shards implements MessagePort {
 
     @Override
     public long nextDeadlineNs() {
-        long earliestNs = lookAgainNs;
-        for (int i = 0; i < withLine.size(); i++) {
-            long retryNs = withLine.get(i).retryAtNs();
-            if (earliestNs == NO_DEADLINE || retryNs - earliestNs < 0) {
-                earliestNs = retryNs;
-            }
-        }
-        for (int i = 0; i < thirsty.size(); i++) {
-            long retryNs = thirsty.get(i).retryAtNs();
-            if (earliestNs == NO_DEADLINE || retryNs - earliestNs < 0) {
-                earliestNs = retryNs;
-            }
-        }
-        return earliestNs;
-    }
-
-    /** A channel that has messages, and a consumer for them, but no token. */
-    void listThirsty(Channel channel) {
-        if (!channel.listed) {
-            channel.listed = true;
-            thirsty.add(channel);
-        }
-    }
-
-    void unlistThirsty(Channel channel) {
-        if (channel.listed) {
-            channel.listed = false;
-            thirsty.remove(channel);
-        }
+        return agenda.nextDeadlineNs();
     }
 
     TopicGate gate(TopicName key) {
-        return gates.gate(key, nowNs);
-    }
-
-    /** Not more often than every millisecond, because each time all topics are asked. */
-    void lookAgainAt(long deadlineNs) {
-        long notBeforeNs = lookedNs + LOOK_AT_MOST_EVERY_NS;
-        long atNs = deadlineNs - notBeforeNs < 0 ? notBeforeNs : deadlineNs;
-        if (lookAgainNs == NO_DEADLINE || atNs - lookAgainNs < 0) {
-            lookAgainNs = atNs;
-        }
-    }
-
-    void list(TopicShard shard) {
-        shard.listed = true;
-        withLine.add(shard);
-    }
-
-    private void unlist(int index) {
-        withLine.get(index).listed = false;
-        TopicShard last = withLine.remove(withLine.size() - 1);
-        if (index < withLine.size()) {
-            withLine.set(index, last);
-        }
-    }
-
-    void arrived(TopicGate gate, int tokens, long waitingTokens, long atNs) {
-        gates.arrived(gate, tokens, waitingTokens, atNs);
-    }
-
-    Publication newPublication(Publisher publisher, long ticket, long atNs, int capacity) {
-        Publication publication = spare.pollFirst();
-        if (publication == null) {
-            publication = new Publication();
-        }
-        publication.begin(publisher, ticket, atNs, capacity);
-        return publication;
-    }
-
-    void recycle(Publication publication) {
-        publication.publisher = null;
-        if (publication.messages.length <= KEPT_BATCH && spare.size() < KEPT_PUBLICATIONS) {
-            spare.addFirst(publication);
-        }
+        return gates.gate(key, agenda.nowNs());
     }
 
     MessageStore store() {
         return store;
     }
 
-    LongSupplier clock() {
-        return clock;
+    Publications publications() {
+        return publications;
     }
 
+    Agenda agenda() {
+        return agenda;
+    }
+
+    PathSettings settings() {
+        return settings;
+    }
+
+    /** The time of this turn. */
     public long nowNs() {
-        return nowNs;
-    }
-
-    long definitionWaitNs() {
-        return settings.definitionWaitNs();
+        return agenda.nowNs();
     }
 }

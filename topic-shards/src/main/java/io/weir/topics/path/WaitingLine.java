@@ -1,6 +1,6 @@
 package io.weir.topics.path;
 
-/** The one place where publications wait for tokens; in which order they leave is a scheduler's choice. */
+/** The order in which publications leave a {@link TokenLine}: a scheduler's choice. */
 interface WaitingLine {
     void add(Publication publication);
 
@@ -10,6 +10,6 @@ interface WaitingLine {
     /** Removes what {@link #peek} answered. */
     void remove();
 
-    /** One that arrived no later than {@code arrivedNs} and has not begun to pass, or null; it is removed. */
-    Publication expired(long arrivedNs);
+    /** One that has waited since {@code sinceNs} or longer and has not begun to pass, or null; it is removed. */
+    Publication expired(long sinceNs);
 }

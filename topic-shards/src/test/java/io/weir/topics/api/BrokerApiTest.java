@@ -89,7 +89,7 @@ class BrokerApiTest {
         RunningBroker started = new RunningBroker(GatewaySettings.defaults(), topics);
         brokers.add(started);
         // A topic's first publication waits until the broker knows the topic, and says so.
-        RunningBroker.await(started.path().lay(Definitions.of(new TopicName("orders"), topics)));
+        RunningBroker.await(started.path().apply(Definitions.of(new TopicName("orders"), topics)));
         return started;
     }
 
@@ -374,7 +374,7 @@ class BrokerApiTest {
     @Test
     void shouldSayWhyWhenTheChannelIsGone() {
         Reader reader = new Reader().subscribe("work", 1, MINUTE);
-        RunningBroker.await(broker.path().lay(Definitions.gone(new TopicName("orders"))));
+        RunningBroker.await(broker.path().apply(Definitions.gone(new TopicName("orders"))));
         Ended ended = reader.events.expectMessageClass(Ended.class);
         assertThat(ended).isEqualTo(new Ended("orders", "work", "the topic was deleted"));
     }

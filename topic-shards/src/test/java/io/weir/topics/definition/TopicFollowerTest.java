@@ -185,8 +185,8 @@ class TopicFollowerTest {
     void shouldLayWhatWasDeletedWhileNoDeskWasThere() {
         TopicName gone = topic("gone-meanwhile");
         TopicName kept = topic("kept");
-        RunningBroker.await(broker.path().lay(Definitions.of(gone, SETTINGS, "work")));
-        RunningBroker.await(broker.path().lay(Definitions.of(kept, SETTINGS, "work", "rest")));
+        RunningBroker.await(broker.path().apply(Definitions.of(gone, SETTINGS, "work")));
+        RunningBroker.await(broker.path().apply(Definitions.of(kept, SETTINGS, "work", "rest")));
         rows.put(Definitions.gone(gone));
         rows.put(Definitions.of(kept, SETTINGS));
         desk();
@@ -203,17 +203,17 @@ class TopicFollowerTest {
         TopicName topic = topic("out-of-reach");
         rows.put(Definitions.of(topic, SETTINGS, "work"));
         desk();
-        RunningBroker.await("it is laid", () -> channelsHere(topic).equals(List.of("work")));
+        RunningBroker.await("it is applied", () -> channelsHere(topic).equals(List.of("work")));
         assertThat(asked).contains("nobody");
     }
 
     @Test
     void shouldLayAgainWhatCouldNotBeLaid() {
         laysThatFail.set(2);
-        TopicName topic = topic("laid-again");
+        TopicName topic = topic("applied-again");
         rows.put(Definitions.of(topic, SETTINGS, "work"));
         desk();
-        RunningBroker.await("it is laid", () -> channelsHere(topic).equals(List.of("work")));
+        RunningBroker.await("it is applied", () -> channelsHere(topic).equals(List.of("work")));
         assertThat(laysThatFail.get()).isNegative();
     }
 
@@ -225,7 +225,7 @@ class TopicFollowerTest {
         ActorRef<TopicFollower.Command> desk = desk();
         desk.tell(new TopicFollower.ChannelWanted(topic, "work"));
         desk.tell(new TopicFollower.ChannelWanted(topic, "rest"));
-        RunningBroker.await("both are laid", () -> channelsHere(topic).equals(List.of("rest", "work")));
+        RunningBroker.await("both are applied", () -> channelsHere(topic).equals(List.of("rest", "work")));
     }
 
     /** A consumer comes once, and waits. */
@@ -266,12 +266,12 @@ class TopicFollowerTest {
         rows.put(definition);
         ActorRef<TopicFollower.Command> desk = desk();
         desk.tell(new TopicFollower.Wanted(topic));
-        RunningBroker.await("it is laid", () -> revision(topic) == definition.revision());
-        RunningBroker.await(broker.path().lay(definition.gone()));
+        RunningBroker.await("it is applied", () -> revision(topic) == definition.revision());
+        RunningBroker.await(broker.path().apply(definition.gone()));
         desk.tell(new TopicFollower.Ended(topic));
         rows.put(definition.withPaused(true));
         rows.put(Definitions.of(marker, SETTINGS, "work"));
-        RunningBroker.await("what came after it is laid", () -> revision(marker) > 0);
+        RunningBroker.await("what came after it is applied", () -> revision(marker) > 0);
         assertThat(revision(topic)).isNegative();
     }
 
@@ -286,7 +286,7 @@ class TopicFollowerTest {
         }
         desk();
         RunningBroker.await(
-                "all are laid",
+                "all are applied",
                 () -> RunningBroker.await(broker.path().revisions()).size() == 3_000);
     }
 }

@@ -26,7 +26,7 @@ class ChannelLimitTest {
     /** A topic that lets everything pass, with a channel that does not. */
     private static ShardsFixture broker(TopicSettings settings, double rate, double burst) {
         ShardsFixture broker = new ShardsFixture().supply(1_000_000, 100_000).supply(KEY, rate, burst);
-        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, settings), "slow"));
+        broker.shards.apply(Definitions.limiting(Definitions.of(TOPIC, settings), "slow"));
         return broker;
     }
 
@@ -76,7 +76,7 @@ class ChannelLimitTest {
     @Test
     void shouldLookForSupplyEveryTenMillisecondsWhenNoTokenWillCome() {
         ShardsFixture broker = new ShardsFixture().supply(1_000, 100);
-        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
+        broker.shards.apply(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
         Reader slow = broker.reader("slow", 100);
         broker.publish("m0");
         assertThat(broker.shards.nextDeadlineNs()).isEqualTo(broker.nowNs + SECOND_NS / 100);
@@ -164,7 +164,7 @@ class ChannelLimitTest {
     @Test
     void shouldSayWhatItWantsWhereSomebodyConsumes() {
         ShardsFixture broker = broker(SETTINGS, 1, 1);
-        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
+        broker.shards.apply(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
         broker.publish("m0");
         broker.publish("m1");
         assertThat(sample(broker).demand().rateMicros()).as("nobody consumes").isZero();
@@ -201,11 +201,11 @@ class ChannelLimitTest {
         broker.publish("a");
         broker.publish("b");
         assertThat(slow.got).hasSize(2);
-        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
+        broker.shards.apply(Definitions.limiting(Definitions.of(TOPIC, SETTINGS), "slow"));
         broker.publish("c");
         broker.publish("d");
         assertThat(slow.got).hasSize(3);
-        broker.shards.lay(Definitions.of(TOPIC, SETTINGS));
+        broker.shards.apply(Definitions.of(TOPIC, SETTINGS));
         assertThat(slow.bodies()).containsExactly("a", "b", "c", "d");
         broker.work();
         assertThat(broker.shards.nextDeadlineNs() - broker.nowNs).isGreaterThan(SECOND_NS);
@@ -217,8 +217,8 @@ class ChannelLimitTest {
         Reader slow = broker.reader("slow", 100);
         broker.publish("m0");
         broker.publish("m1");
-        broker.shards.lay(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
-        broker.shards.lay(Definitions.of(TOPIC, SETTINGS));
+        broker.shards.apply(Definitions.limiting(Definitions.of(TOPIC, SETTINGS, "slow"), "slow"));
+        broker.shards.apply(Definitions.of(TOPIC, SETTINGS));
         assertThat(slow.gone).isEqualTo("the channel was deleted");
         broker.pass(SECOND_NS);
         assertThat(broker.shards.nextDeadlineNs() - broker.nowNs).isGreaterThan(SECOND_NS);

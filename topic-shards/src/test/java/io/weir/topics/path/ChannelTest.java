@@ -145,22 +145,22 @@ class ChannelTest {
     void shouldHandOutNothingWhilePaused() {
         Reader reader = broker.reader("work", 5);
         TopicDefinition flowing = Definitions.of(TOPIC, TopicSettings.defaults(), "work");
-        broker.shards.lay(flowing.withChannel("work", new TopicDefinition.ChannelSettings(true)));
+        broker.shards.apply(flowing.withChannel("work", new TopicDefinition.ChannelSettings(true)));
         broker.publish("m");
         broker.pass(SECOND_NS);
         assertThat(reader.got).isEmpty();
-        broker.shards.lay(flowing.withChannel("work", new TopicDefinition.ChannelSettings(false)));
+        broker.shards.apply(flowing.withChannel("work", new TopicDefinition.ChannelSettings(false)));
         assertThat(reader.bodies()).containsExactly("m");
     }
 
     @Test
     void shouldKeepMessagesFromChannelsWhileTheTopicIsPaused() {
         Reader reader = broker.reader("work", 5);
-        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(true));
+        broker.shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(true));
         broker.publish("m");
         assertThat(reader.got).isEmpty();
         assertThat(broker.stats().unrouted()).isEqualTo(1);
-        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(false));
+        broker.shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()).withPaused(false));
         assertThat(reader.bodies()).containsExactly("m");
     }
 
@@ -278,7 +278,7 @@ class ChannelTest {
     @Test
     void shouldEndAnEphemeralTopicWithItsLastChannel() {
         TopicName topic = new TopicName("ticks#ephemeral");
-        broker.shards.lay(Definitions.of(topic, TopicSettings.defaults()));
+        broker.shards.apply(Definitions.of(topic, TopicSettings.defaults()));
         Reader reader = broker.reader(topic, "c#ephemeral", 1);
         assertThat(broker.shards.stats()).hasSize(2);
         reader.subscription.close(broker.nowNs);
@@ -290,8 +290,8 @@ class ChannelTest {
         Reader reader = broker.reader("work", 1);
         broker.publish("m0");
         broker.publish("m1");
-        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults(), "work"));
-        broker.shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()));
+        broker.shards.apply(Definitions.of(TOPIC, TopicSettings.defaults(), "work"));
+        broker.shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()));
         assertThat(reader.gone).isEqualTo("the channel was deleted");
         assertThat(broker.shards.store().messages()).isZero();
         reader.subscription.close(broker.nowNs);

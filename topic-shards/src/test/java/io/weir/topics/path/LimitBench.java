@@ -34,12 +34,12 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The limiter's price a message: the gate and the line before it, called as {@link TopicShard} calls them, beside a whole shard's work
+ * The limiter's price a message: the gate and the line before it, called as {@link TokenLine} calls them, beside a whole shard's work
  * on the message (store, limiter, channel, delivery, acknowledgement), all without sockets.
  * {@code mvn -Pquick,limit-bench -pl topic-shards -am test} runs it; what a message costs with sockets is {@code
  * dataPathNanosPerMessage} of {@code weir bench throughput -o json}.
  *
- * <p>{@code clock}: told, a field, so that only the work is measured; read, {@code System.nanoTime} as in a broker. {@code turn}: messages of
+ * <p>{@code clock}: field, set by the benchmark, so that only the work is measured; read, {@code System.nanoTime} as in a broker. {@code turn}: messages of
  * one publisher that come at once. A broker reads the clock twice for a run of them ({@link
  * io.weir.limiter.supply.gate.algorithm.Gate#admitNext}), so alone a message pays for both readings.
  */
@@ -56,7 +56,7 @@ public class LimitBench {
     /** So many wait in line while one passes. */
     private static final int IN_LINE = 1_000;
 
-    @Param({"told", "read"})
+    @Param({"field", "read"})
     public String clock;
 
     @Param({"1", "32"})
@@ -74,7 +74,7 @@ public class LimitBench {
     private Publication spare = new Publication();
     private long nowNs;
     private int topicLength;
-    private boolean told;
+    private boolean fieldClock;
     private int inTurn;
 
     /** Takes every outcome, and remembers only how many there were. */
@@ -117,8 +117,8 @@ public class LimitBench {
     @Setup
     public void setUp() {
         nowNs = System.nanoTime();
-        told = clock.equals("told");
-        time = told ? () -> nowNs : System::nanoTime;
+        fieldClock = clock.equals("field");
+        time = fieldClock ? () -> nowNs : System::nanoTime;
         Holder holder = new Holder(new BrokerId("b1"), 1);
         Lease lease = new Lease(Long.MAX_VALUE / 4);
         lease.renewed(nowNs);
@@ -131,7 +131,7 @@ public class LimitBench {
             line.add(one(new Publication()));
         }
         shards = new Shards(PathSettings.defaults(), 1 << 20, gates, topic -> {}, 1, time, () -> 5_000);
-        shards.lay(Definitions.of(TOPIC, TopicSettings.defaults()));
+        shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()));
         reader = new Reader();
         reader.subscription = shards.subscribe(reader, TOPIC.value(), "work", TimeUnit.MINUTES.toNanos(1), nowNs);
         reader.subscription.ready(10, nowNs);
@@ -145,7 +145,7 @@ public class LimitBench {
         boolean next = ++inTurn < turn;
         if (!next) {
             inTurn = 0;
-            nowNs = told ? nowNs + 100L * turn : System.nanoTime();
+            nowNs = fieldClock ? nowNs + 100L * turn : System.nanoTime();
         }
         return next;
     }
@@ -155,25 +155,25 @@ public class LimitBench {
     }
 
     private Publication one(Publication publication) {
-        publication.begin(outcomes, 1, nowNs, 1);
+        publication.begin(outcomes, 1, nowNs, nowNs, 1);
         publication.add(1);
         return publication;
     }
 
-    /** A message that finds its token: what {@link TopicShard#publish} asks of the limiter. */
+    /** A message that finds its token: what {@link TokenLine#publish} asks of the limiter. */
     @Benchmark
     public boolean gateWhenItPassesAtOnce() {
         boolean passed = admit(tick());
-        gates.arrived(gate, 1, 0, nowNs);
+        gate.arrived(1, 0, nowNs);
         return passed;
     }
 
-    /** A message that has to stand in line first: into it, and one out of it, as {@link TopicShard#drain} does it. */
+    /** A message that has to stand in line first: into it, and one out of it, as {@link TokenLine#drain} does it. */
     @Benchmark
     public boolean gateAndLineWhenItWaits() {
         boolean next = tick();
         line.add(one(spare));
-        gates.arrived(gate, 1, IN_LINE + 1, nowNs);
+        gate.arrived(1, IN_LINE + 1, nowNs);
         gate.countDelayed(1);
         boolean expired = line.expired(nowNs - TimeUnit.HOURS.toNanos(1)) != null;
         Publication first = line.peek();

@@ -333,7 +333,7 @@ class MessagePathTest {
     @Test
     void shouldTellAClientThatHearsNothingElseThatItsMessageIsBadWhenItWasRefused() throws IOException {
         RunningBroker.await(broker.path()
-                .lay(Definitions.of(
+                .apply(Definitions.of(
                         new TopicName("strict"), TopicSettings.defaults().with(LimitMode.POLICE))));
         broker.supply("strict", 0.1, 1);
         try (NsqSocket client = client()) {
@@ -349,7 +349,7 @@ class MessagePathTest {
     @Test
     void shouldRefuseWithTheTimeToRetryAndStayOpenWhenItPolices() throws IOException {
         RunningBroker.await(broker.path()
-                .lay(Definitions.of(
+                .apply(Definitions.of(
                         new TopicName("strict"), TopicSettings.defaults().with(LimitMode.POLICE))));
         broker.supply("strict", 0.1, 1);
         try (NsqSocket client = client()) {
@@ -367,7 +367,7 @@ class MessagePathTest {
     @Test
     void shouldRefuseAndStayOpenWhenAPublicationWaitedTooLongOrNeverWouldPass() throws IOException {
         RunningBroker.await(broker.path()
-                .lay(Definitions.of(new TopicName("short"), Definitions.hasty(TimeUnit.MILLISECONDS.toNanos(50)))));
+                .apply(Definitions.of(new TopicName("short"), Definitions.hasty(TimeUnit.MILLISECONDS.toNanos(50)))));
         try (NsqSocket client = client()) {
             client.sendBody("PUB short", "no supply at all");
             assertThat(client.answer()).startsWith("E_PUB_FAILED PUB refused: it waited longer");
@@ -433,7 +433,7 @@ class MessagePathTest {
         try (NsqSocket consumer = client()) {
             consumer.send("SUB orders work\nRDY 1\n");
             assertThat(consumer.answer()).isEqualTo("OK");
-            RunningBroker.await(broker.path().lay(Definitions.gone(new TopicName("orders"))));
+            RunningBroker.await(broker.path().apply(Definitions.gone(new TopicName("orders"))));
             assertThat(consumer.ended()).isTrue();
         }
     }
@@ -482,7 +482,7 @@ class MessagePathTest {
         int messages = 1_500_000;
         broker.supply("flood", 100_000_000, 100_000_000);
         RunningBroker.await(broker.path()
-                .lay(Definitions.of(
+                .apply(Definitions.of(
                         new TopicName("flood"), TopicSettings.defaults().withQueue(1_000, Overflow.DROP_OLDEST))));
         try (NsqSocket publisher = client()) {
             byte[] thousand = "PUB flood\n\0\0\0\1x".repeat(1_000).getBytes(StandardCharsets.ISO_8859_1);

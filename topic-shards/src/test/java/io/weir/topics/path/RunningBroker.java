@@ -11,7 +11,6 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.TopicSettings;
-import io.weir.topics.federation.Federation;
 import io.weir.transport.gateway.BrokerDirectory;
 import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
@@ -59,9 +58,9 @@ public final class RunningBroker implements AutoCloseable {
             String id,
             GatewaySettings gateway,
             Function<TopicName, TopicSettings> topics,
-            Function<GatewayLoop, Federation> federation)
+            Function<GatewayLoop, OtherBrokers> otherBrokers)
             throws IOException {
-        this(id, gateway, (path, topic) -> answer(path, topic, topics), federation);
+        this(id, gateway, (path, topic) -> answer(path, topic, topics), otherBrokers);
     }
 
     /** @param directory answers which topics there are */
@@ -73,7 +72,7 @@ public final class RunningBroker implements AutoCloseable {
             String id,
             GatewaySettings gateway,
             BiConsumer<MessagePath, TopicName> directory,
-            Function<GatewayLoop, Federation> federation)
+            Function<GatewayLoop, OtherBrokers> otherBrokers)
             throws IOException {
         holder = new Holder(new BrokerId(id), 1);
         loop = new GatewayLoop(
@@ -92,7 +91,7 @@ public final class RunningBroker implements AutoCloseable {
                 PathSettings.defaults(),
                 gates,
                 topic -> directory.accept(self[0], topic),
-                federation.apply(loop),
+                otherBrokers.apply(loop),
                 System::nanoTime);
         self[0] = path;
     }
@@ -101,7 +100,7 @@ public final class RunningBroker implements AutoCloseable {
         try {
             TopicSettings settings = topics.apply(topic);
             if (settings != null) {
-                path.lay(Definitions.of(topic, settings));
+                path.apply(Definitions.of(topic, settings));
             }
         } catch (IllegalArgumentException e) {
             path.refuse(topic, e.getMessage());

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.LimitMode;
@@ -61,7 +62,7 @@ class TopicShardTest {
         broker.publish("m6");
         broker.nowNs += 3_600 * SECOND_NS;
         // There is room now, and the batch in front is refused without a look at the gate.
-        broker.shards.lay(
+        broker.shards.apply(
                 Definitions.of(TOPIC, new LimitSettings(1, 2_000_000, 0, Sharing.DEFAULT), Definitions.hasty(longNs)));
         broker.work();
         assertThat(broker.outcomes.said).hasSize(2).first().isEqualTo("1 accepted");
@@ -104,6 +105,39 @@ class TopicShardTest {
                 .containsExactly("1 accepted", "2 failed: it waited longer than the topic's 1000 ms");
         assertThat(broker.shards.store().messages()).isEqualTo(1);
         assertThat(gate(broker).refused()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldCountTheDelayOfWhatWaitedFromItsArrivalAtTheCluster() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 1);
+        broker.nowNs += 10 * SECOND_NS;
+        broker.publish("takes the token");
+        broker.shards.takeDelays();
+        broker.publishCame("came over a link", broker.nowNs - 4 * SECOND_NS, broker.nowNs);
+        broker.publishBatchCame(broker.nowNs - 4 * SECOND_NS, "a", "b");
+        for (int i = 0; i < 4; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted", "3 accepted");
+        DelayCounts.Window delays = broker.shards.takeDelays().get(TOPIC);
+        assertThat(delays.messages()).isEqualTo(3);
+        assertThat(delays.longerThan(7 * SECOND_NS / 2))
+                .as("of all, the age too")
+                .isEqualTo(3);
+    }
+
+    @Test
+    void shouldLetAMessageThatCameOldOverALinkWaitForTheTopicsWholeDelay() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(0.1, 1);
+        broker.nowNs += 10 * SECOND_NS;
+        broker.publish("takes the token");
+        broker.publishCame("came over a link", broker.nowNs - 4 * SECOND_NS, broker.nowNs);
+        broker.pass(SECOND_NS - 1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.pass(broker.shards.nextDeadlineNs() - broker.nowNs);
+        assertThat(broker.outcomes.said)
+                .containsExactly("1 accepted", "2 failed: it waited longer than the topic's 1000 ms");
     }
 
     @Test
@@ -193,7 +227,7 @@ class TopicShardTest {
         LimitSettings limit = new LimitSettings(4_000_000, 2_000_000, 0, Sharing.DEFAULT);
         ShardsFixture broker = new ShardsFixture().supply(1, 1);
         broker.publishBatch("1", "2", "3", "4", "5");
-        broker.shards.lay(Definitions.of(TOPIC, limit, hasty));
+        broker.shards.apply(Definitions.of(TOPIC, limit, hasty));
         broker.work();
         String refusal =
                 "failed: the topic's limit lets at most 4 messages pass within its 500 ms: publish fewer than 5 at once";
@@ -211,7 +245,7 @@ class TopicShardTest {
         assertThat(broker.outcomes.said)
                 .as("it has begun, though most of the limit is elsewhere")
                 .endsWith("3 accepted");
-        broker.shards.lay(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
+        broker.shards.apply(Definitions.of(TOPIC, limit, hasty.with(LimitMode.SHADOW)));
         broker.publishBatch("1", "2", "3", "4", "5");
         assertThat(broker.outcomes.said).endsWith("4 accepted");
     }
@@ -235,7 +269,7 @@ class TopicShardTest {
         ShardsFixture broker = new ShardsFixture().supply(topic, 10, 10);
         broker.publish(topic, "early", 0);
         broker.work();
-        broker.shards.lay(Definitions.of(topic, SHAPED));
+        broker.shards.apply(Definitions.of(topic, SHAPED));
         broker.work();
         assertThat(broker.outcomes.said).containsExactly("1 accepted");
         broker.publish(topic, "too", 0);

@@ -84,23 +84,10 @@ public final class Gates {
     public TopicGate gate(TopicName topic, long nowNs) {
         TopicGate gate = gates.get(topic);
         if (gate == null) {
-            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, nowNs);
+            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, active, nowNs);
             gates.put(topic, gate);
         }
         return gate;
-    }
-
-    /**
-     * The writer says that something came that wants tokens, whether it will get them or not: what demand is made of.
-     *
-     * @param waitingTokens what waits for this topic now, this included unless it passed already
-     */
-    public void arrived(TopicGate gate, int tokens, long waitingTokens, long nowNs) {
-        gate.arrived(tokens, waitingTokens, nowNs);
-        if (!gate.listed()) {
-            gate.listed(true);
-            active.add(gate);
-        }
     }
 
     /** For reading counters, by any thread. */
@@ -184,7 +171,7 @@ public final class Gates {
         for (Iterator<TopicGate> all = active.iterator(); all.hasNext(); ) {
             TopicGate gate = all.next();
             if (!gate.active(nowNs)) {
-                gate.listed(false);
+                gate.unlisted();
                 all.remove();
             }
         }

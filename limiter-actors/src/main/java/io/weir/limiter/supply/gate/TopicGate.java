@@ -8,6 +8,7 @@ import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.protocol.GateSample;
 import io.weir.limiter.supply.value.Holder;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
@@ -28,6 +29,7 @@ public final class TopicGate {
     private final AtomicLong delayed = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
     private final AdmissionHistory history;
+    private final List<TopicGate> active;
     private Holder holder;
     private Lease lease;
     private Gate gate;
@@ -35,10 +37,21 @@ public final class TopicGate {
     private long lastArrivalNs;
     private boolean listed;
 
-    /** @param history null where nobody checks */
-    TopicGate(TopicName topic, Holder holder, Lease lease, long epsilonPpm, AdmissionHistory history, long nowNs) {
+    /**
+     * @param history null where nobody checks
+     * @param active where it lists itself when something arrives
+     */
+    TopicGate(
+            TopicName topic,
+            Holder holder,
+            Lease lease,
+            long epsilonPpm,
+            AdmissionHistory history,
+            List<TopicGate> active,
+            long nowNs) {
         this.topic = topic;
         this.history = history;
+        this.active = active;
         window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
         begin(holder, lease, epsilonPpm, nowNs);
     }
@@ -109,7 +122,16 @@ public final class TopicGate {
         return gate.readNs();
     }
 
-    void arrived(int tokens, long waitingTokens, long nowNs) {
+    /**
+     * The writer says that something came that wants tokens, whether it will get them or not: what demand is made of.
+     *
+     * @param waitingTokens what waits for this topic now, this included unless it passed already
+     */
+    public void arrived(int tokens, long waitingTokens, long nowNs) {
+        if (!listed) {
+            listed = true;
+            active.add(this);
+        }
         lastArrivalNs = nowNs;
         waiting = waitingTokens;
         window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
@@ -161,11 +183,8 @@ public final class TopicGate {
         return gate;
     }
 
-    boolean listed() {
-        return listed;
-    }
-
-    void listed(boolean isListed) {
-        listed = isListed;
+    /** It was taken from the list. */
+    void unlisted() {
+        listed = false;
     }
 }

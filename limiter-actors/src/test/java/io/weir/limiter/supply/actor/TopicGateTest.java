@@ -105,7 +105,7 @@ class TopicGateTest {
                     bound.admitted(MICROS, gate.stampNs());
                     passed++;
                 }
-                gates.arrived(gate, 1, 0, wokenNs);
+                gate.arrived(1, 0, wokenNs);
             }
             if (random.nextInt(3) == 0) {
                 // As the loop does it, with the time at which the sockets woke it.

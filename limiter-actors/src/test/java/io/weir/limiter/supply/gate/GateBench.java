@@ -73,14 +73,14 @@ public class GateBench {
     public boolean gateAndDemandToldTime() {
         nowNs += 100;
         boolean passed = gate.admit(1, this::now);
-        gates.arrived(gate, 1, 0, nowNs);
+        gate.arrived(1, 0, nowNs);
         return passed;
     }
 
     @Benchmark
     public boolean gateAndDemandWithClock() {
         boolean passed = gate.admit(1, System::nanoTime);
-        gates.arrived(gate, 1, 0, gate.stampNs());
+        gate.arrived(1, 0, gate.stampNs());
         return passed;
     }
 
