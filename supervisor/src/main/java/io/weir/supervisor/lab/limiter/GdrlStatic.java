@@ -9,10 +9,10 @@ import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.SlottedLimiters;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.MeanCurve;
@@ -148,12 +148,12 @@ public final class GdrlStatic implements Experiment {
                     rows);
         }
 
-        Chart fig3() {
+        LineChart fig3() {
             List<Series> series = new ArrayList<>();
             for (int i = 0; i < N; i++) {
                 series.add(q[i].series("q_" + (i + 1)));
             }
-            return new Chart(
+            return new LineChart(
                     "gdrl-static-q",
                     "Performance indicators q(t), as GDRL Fig. 3",
                     new Axis("time (slots)", false),
@@ -161,8 +161,8 @@ public final class GdrlStatic implements Experiment {
                     series);
         }
 
-        Chart fig4() {
-            return new Chart(
+        LineChart fig4() {
+            return new LineChart(
                     "gdrl-static-jfi",
                     "JFI(q(t)), as GDRL Fig. 4",
                     new Axis("time (slots)", false),

@@ -9,8 +9,8 @@ import io.weir.limiter.simulation.MembershipWorld.Inheritance;
 import io.weir.limiter.simulation.Sample;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
@@ -258,8 +258,8 @@ public final class RamsdenMembership implements Experiment {
         }
     }
 
-    private static Chart jainChart(Story exact) {
-        return new Chart(
+    private static LineChart jainChart(Story exact) {
+        return new LineChart(
                 "ramsden-membership-jfi",
                 "Fairness of the fill ratio S/D through join, leave, failure and netsplit",
                 new Axis("time (s)", false),
@@ -267,8 +267,8 @@ public final class RamsdenMembership implements Experiment {
                 List.of(exact.jain.series("exact inheritance")));
     }
 
-    private static Chart usableChart(Story exact, Story asTold) {
-        return new Chart(
+    private static LineChart usableChart(Story exact, Story asTold) {
+        return new LineChart(
                 "ramsden-membership-supply",
                 "Supply in use by running brokers",
                 new Axis("time (s)", false),

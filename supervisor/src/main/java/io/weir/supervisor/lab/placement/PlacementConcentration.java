@@ -5,10 +5,10 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -75,7 +75,7 @@ public final class PlacementConcentration implements Experiment {
         }
         Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             for (int batch : BATCHES) {
                 tables.add(table(timing, batch, outcomes));
@@ -108,7 +108,7 @@ public final class PlacementConcentration implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
+    private static LineChart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
         double[] xs = PUBLISHERS.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         for (Policy policy : List.of(Policy.LB, Policy.CONC)) {
@@ -122,7 +122,7 @@ public final class PlacementConcentration implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "placement-concentration-" + timing.label.toLowerCase(Locale.ROOT) + "-" + batch,
                 "Concentration: " + panel(timing, batch) + " (SRTM Fig. 7)",
                 new Axis("publishers", false),

@@ -5,10 +5,10 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -88,7 +88,7 @@ public final class PlacementCorrelation implements Experiment {
         }
         outcomes.putAll(PlacementTrial.run(same, run));
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             tables.add(table(timing, outcomes));
             charts.add(chart(timing, outcomes));
@@ -124,7 +124,7 @@ public final class PlacementCorrelation implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, Map<Key, Outcome> outcomes) {
+    private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
         double[] xs = GROUP_SIZES.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         for (Design design : Design.values()) {
@@ -137,7 +137,7 @@ public final class PlacementCorrelation implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "placement-correlation-" + timing.label.toLowerCase(Locale.ROOT),
                 "Correlation-aware draw: " + timing.label + " publishers (SRTM Fig. 9, 10)",
                 new Axis("correlation group size", false),

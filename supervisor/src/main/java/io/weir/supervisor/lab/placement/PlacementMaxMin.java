@@ -5,10 +5,10 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -73,7 +73,7 @@ public final class PlacementMaxMin implements Experiment {
         }
         Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             for (int batch : BATCHES) {
                 tables.add(table(timing, batch, outcomes));
@@ -114,7 +114,7 @@ public final class PlacementMaxMin implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
+    private static LineChart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
         double[] xs = PUBLISHERS.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         for (Policy policy : List.of(Policy.CONC, Policy.MAX_MIN)) {
@@ -126,7 +126,7 @@ public final class PlacementMaxMin implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "placement-maxmin-" + timing.label.toLowerCase(Locale.ROOT) + "-" + batch,
                 "Max-min: " + panel(timing, batch) + " beside other load (SRTM Fig. 8)",
                 new Axis("publishers", false),

@@ -5,10 +5,10 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -71,7 +71,7 @@ public final class PlacementNoise implements Experiment {
         }
         Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             tables.add(table(timing, outcomes));
             charts.add(chart(timing, outcomes));
@@ -107,7 +107,7 @@ public final class PlacementNoise implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, Map<Key, Outcome> outcomes) {
+    private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
         double[] xs = SPREADS_MS.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         for (Policy policy : List.of(Policy.SRTM, Policy.MAX_MIN)) {
@@ -120,7 +120,7 @@ public final class PlacementNoise implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "placement-noise-" + timing.label.toLowerCase(Locale.ROOT),
                 "Imprecise correlation: " + timing.label + " publishers (SRTM Fig. 11)",
                 new Axis("interval (ms)", false),
