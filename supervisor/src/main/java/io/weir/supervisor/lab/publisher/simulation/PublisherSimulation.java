@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import io.weir.transport.algorithm.BatchTuner;
 import java.util.SplittableRandom;

@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
