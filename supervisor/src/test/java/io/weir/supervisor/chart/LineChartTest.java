@@ -176,8 +176,8 @@ class LineChartTest {
                 all.add(new Series(
                         "series " + i, pick(random, odd, points), pick(random, odd, points), random.nextBoolean()));
             }
-            LineChart chart =
-                    new LineChart("f", "t", new Axis("x", random.nextBoolean()), new Axis("y", random.nextBoolean()), all);
+            LineChart chart = new LineChart(
+                    "f", "t", new Axis("x", random.nextBoolean()), new Axis("y", random.nextBoolean()), all);
             String svg = chart.svg();
             assertThat(svg).as("seed %d", seed).doesNotContain("NaN", "Infinity");
             checkInside(parse(chart), seed);

@@ -1,10 +1,10 @@
 package io.weir.supervisor.lab;
 
-import io.weir.supervisor.chart.LineChart.Axis;
 import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -116,7 +116,9 @@ public final class ReportPage {
         if (undrawn > 0) {
             html.line("<p class='note'>%d more topics with fewer messages are checked, but not drawn.</p>", undrawn);
         }
-        html.line("</main>%n<div id='values' hidden></div>%n<script type='application/json' id='data'>%s</script>", data());
+        html.line(
+                "</main>%n<div id='values' hidden></div>%n<script type='application/json' id='data'>%s</script>",
+                data());
         html.line("<script>");
         html.raw(resource("report.js"));
         html.line("</script>%n</body>%n</html>");
@@ -162,8 +164,7 @@ public final class ReportPage {
         if (acknowledged + deliveries > 0) {
             facts.add(number(acknowledged) + " acknowledged");
             facts.add(number(deliveries) + " delivered, "
-                    + number(
-                            traffic.stream().mapToLong(Traffic::duplicates).sum()) + " of them again");
+                    + number(traffic.stream().mapToLong(Traffic::duplicates).sum()) + " of them again");
         }
         return facts;
     }
@@ -251,7 +252,8 @@ public final class ReportPage {
             // flatten the rest.
             double[] bound = course.most();
             double boundTop = highest(bound);
-            TimeChart chart = TimeChart.linear(bins.span(), CHART, boundTop <= 2 * most ? Math.max(most, boundTop) : most);
+            TimeChart chart =
+                    TimeChart.linear(bins.span(), CHART, boundTop <= 2 * most ? Math.max(most, boundTop) : most);
             background(chart);
             chart.stacked(inOrder(course.admitted()), styles());
             if (boundTop <= 2 * most) {
@@ -265,7 +267,8 @@ public final class ReportPage {
             html.line(
                     "<h4>each broker's share of the limit, as the store's journals say %s</h4>",
                     course.admitted().isEmpty() ? legend(course.held().keySet()) : "");
-            TimeChart chart = TimeChart.linear(bins.span(), LOW_CHART, Math.max(sum(course.held()), highest(course.limit())));
+            TimeChart chart =
+                    TimeChart.linear(bins.span(), LOW_CHART, Math.max(sum(course.held()), highest(course.limit())));
             background(chart);
             chart.stacked(inOrder(course.held()), styles()).line(course.limit(), "limit", true);
             html.raw(chart.svg("shares of " + name));
@@ -274,10 +277,9 @@ public final class ReportPage {
             html.line(
                     "<h4>from publish to first delivery, ms <span class='key p50'>median %s</span>"
                             + "<span class='key p99'>99%% %s</span><span class='key max'>longest %s</span></h4>",
-                    number(course.latencyMs(50)),
-                    number(course.latencyMs(99)),
-                    number(course.latencyMs(100)));
-            TimeChart chart = TimeChart.logarithmic(bins.span(), LOW_CHART, lowest(course.median()), highest(course.highest()));
+                    number(course.latencyMs(50)), number(course.latencyMs(99)), number(course.latencyMs(100)));
+            TimeChart chart =
+                    TimeChart.logarithmic(bins.span(), LOW_CHART, lowest(course.median()), highest(course.highest()));
             background(chart);
             chart.line(course.highest(), "max", false)
                     .line(course.high(), "p99", false)

@@ -1,9 +1,9 @@
 package io.weir.supervisor.cli.lab;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.lab.CsvTable;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Table;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,12 +6,12 @@ import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.simulation.GossipLimiters;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.SlottedLimiters;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.MeanCurve;
@@ -185,25 +185,12 @@ public final class GdrlDynamic implements Experiment {
         }
 
         LineChart fig6q() {
-            List<Series> series = new ArrayList<>();
-            for (int i = 0; i < N; i++) {
-                series.add(q[i].series("q_" + (i + 1)));
-            }
-            return new LineChart(
-                    "gdrl-dynamic-q",
-                    "Performance indicators q(t), as GDRL Fig. 6",
-                    new Axis("time (slots)", false),
-                    new Axis("q_i(t) = λ_i(t) − C_i(t)", false),
-                    series);
+            return GdrlSetup.indicatorChart(
+                    "gdrl-dynamic-q", "Performance indicators q(t), as GDRL Fig. 6", "q_i(t) = λ_i(t) − C_i(t)", q);
         }
 
         LineChart fig6jain() {
-            return new LineChart(
-                    "gdrl-dynamic-jfi",
-                    "JFI(q(t)), as GDRL Fig. 6",
-                    new Axis("time (slots)", false),
-                    new Axis("JFI(q(t))", false),
-                    List.of(jain.series("GDRL, ring of 10")));
+            return GdrlSetup.fairnessChart("gdrl-dynamic-jfi", "JFI(q(t)), as GDRL Fig. 6", jain);
         }
 
         List<Finding> findings() {

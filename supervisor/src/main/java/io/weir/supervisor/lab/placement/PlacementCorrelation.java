@@ -3,12 +3,10 @@ package io.weir.supervisor.lab.placement;
 import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -22,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * "If you split the load, split the burst" (SRTM, 6.4.1, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of ten, those of a group at the same
@@ -125,24 +124,17 @@ public final class PlacementCorrelation implements Experiment {
     }
 
     private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
-        double[] xs = GROUP_SIZES.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
+        Map<String, IntToDoubleFunction> lines = new LinkedHashMap<>();
         for (Design design : Design.values()) {
-            series.add(new Series(
-                    design.label,
-                    xs,
-                    GROUP_SIZES.stream()
-                            .mapToDouble(size ->
-                                    outcomes.get(new Key(timing, size, design)).pooledP99Ms())
-                            .toArray(),
-                    false));
+            lines.put(design.label, size -> outcomes.get(new Key(timing, size, design))
+                    .pooledP99Ms());
         }
-        return new LineChart(
+        return LatencyChart.of(
                 "placement-correlation-" + timing.label.toLowerCase(Locale.ROOT),
                 "Correlation-aware draw: " + timing.label + " publishers (SRTM Fig. 9, 10)",
-                new Axis("correlation group size", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
+                "correlation group size",
+                GROUP_SIZES,
+                lines);
     }
 
     private static List<Finding> findings(Map<Key, Outcome> outcomes) {

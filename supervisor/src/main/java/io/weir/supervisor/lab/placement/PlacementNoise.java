@@ -3,12 +3,10 @@ package io.weir.supervisor.lab.placement;
 import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -22,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * Groups that are only nearly right (SRTM, 6.4.2 and Fig. 11): groups of 25 whose publishers send evenly spread over an interval of up to 16 ms instead of
@@ -108,24 +107,17 @@ public final class PlacementNoise implements Experiment {
     }
 
     private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
-        double[] xs = SPREADS_MS.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
+        Map<String, IntToDoubleFunction> lines = new LinkedHashMap<>();
         for (Policy policy : List.of(Policy.SRTM, Policy.MAX_MIN)) {
-            series.add(new Series(
-                    policy.label(),
-                    xs,
-                    SPREADS_MS.stream()
-                            .mapToDouble(ms ->
-                                    outcomes.get(new Key(timing, ms, policy)).pooledP99Ms())
-                            .toArray(),
-                    false));
+            lines.put(policy.label(), ms -> outcomes.get(new Key(timing, ms, policy))
+                    .pooledP99Ms());
         }
-        return new LineChart(
+        return LatencyChart.of(
                 "placement-noise-" + timing.label.toLowerCase(Locale.ROOT),
                 "Imprecise correlation: " + timing.label + " publishers (SRTM Fig. 11)",
-                new Axis("interval (ms)", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
+                "interval (ms)",
+                SPREADS_MS,
+                lines);
     }
 
     private static List<Finding> findings(Map<Key, Outcome> outcomes) {

@@ -7,12 +7,12 @@ import static io.weir.supervisor.lab.publisher.PublisherTrials.estimate;
 import static io.weir.supervisor.lab.publisher.PublisherTrials.mean;
 
 import io.weir.limiter.simulation.Sample;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.publisher.PublisherTrials.Policy;

@@ -2,8 +2,8 @@ package io.weir.supervisor.lab.limiter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabRun;
 import java.util.Arrays;
