@@ -264,7 +264,7 @@ class FailpointsIT {
             one.stop("b1");
         }
         assertThat(directory.resolve("logs").resolve("b1.log"))
-                .as("how it ended when it was told to stop")
+                .as("how it ended when it was asked to stop")
                 .content()
                 .contains("Failpoint after-stop:n=1: this process ends here, where the row is STOPPED");
     }

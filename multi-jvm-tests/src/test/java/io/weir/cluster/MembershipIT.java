@@ -109,7 +109,7 @@ class MembershipIT {
                                 topics("b1").describe(topic).orElseThrow(), "b2")
                         .orElseThrow();
                 assertThat(silent.state())
-                        .as("what is told of one that does not answer")
+                        .as("what is said of one that does not answer")
                         .isEqualTo("silent");
                 assertThat(silent.ageMs()).isNotNull();
                 whole = SupplyWatch.awaitInherited(topics("b1"), topic, "b2", 900, STOPPED_FOR);

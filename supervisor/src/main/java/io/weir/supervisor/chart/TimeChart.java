@@ -19,6 +19,8 @@ public final class TimeChart {
     private static final int BOTTOM = 22;
     private static final int MOST_TIMES = 14;
     private static final int VALUES = 4;
+    /** A line at the highest value, such as a limit, does not run along the chart's edge. */
+    private static final double HEADROOM = 1.02;
     /** The mean width of a character in a bar's label; SVG alone cannot measure text. */
     private static final double CHARACTER = 6.1;
 
@@ -42,9 +44,10 @@ public final class TimeChart {
         timeAxis = Scale.time(span.seconds(), MOST_TIMES);
     }
 
-    /** From 0 to a round number that is not below {@code most}. */
+    /** From 0 to a round number above {@code most}. */
     public static TimeChart linear(Span span, int height, double most) {
-        return new TimeChart(span, height, Scale.over(new double[] {0, most}, false, Scale.Ends.ROUND, VALUES));
+        return new TimeChart(
+                span, height, Scale.over(new double[] {0, HEADROOM * most}, false, Scale.Ends.ROUND, VALUES));
     }
 
     /** Round numbers around the values. */

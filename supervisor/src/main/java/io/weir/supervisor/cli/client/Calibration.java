@@ -102,7 +102,7 @@ final class Calibration implements AutoCloseable {
      * All of it, some twenty seconds.
      *
      * @param objectiveNs the p99 that is to be met
-     * @param progress told what is going on
+     * @param progress gets a line about each step
      */
     Found measure(long objectiveNs, long roundNs, Consumer<String> progress) throws IOException {
         progress.accept("warming up");

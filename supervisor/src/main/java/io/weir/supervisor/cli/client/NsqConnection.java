@@ -35,7 +35,7 @@ public final class NsqConnection implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** What the broker sends, apart from heartbeats, which are answered here. */
-    public sealed interface Frame {
+    sealed interface Frame {
         record Response(String text) implements Frame {}
 
         record Failure(String text) implements Frame {}

@@ -127,8 +127,8 @@ public final class PlacementMaxMin implements Experiment {
                                 "%.2f ms with Conc, %.2f with Max-Min: 1.7 times; here at least 1.3 times",
                                 PAPER_CONC_MS, PAPER_MAX_MIN_MS),
                         text(
-                                "%.2f and %.2f ms: %.1f times (a third of our bucket costs more than the paper's, whose b is not "
-                                        + "told)",
+                                "%.2f and %.2f ms: %.1f times (a third of our bucket costs more than the paper's, which does not "
+                                        + "give b)",
                                 conc, maxMin, conc / maxMin),
                         conc / maxMin > 1.3),
                 new Finding(
