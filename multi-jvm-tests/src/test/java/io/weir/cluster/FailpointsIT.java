@@ -60,9 +60,8 @@ class FailpointsIT {
     private static final Logger LOG = LoggerFactory.getLogger(FailpointsIT.class);
     private static final Duration SOON = Duration.ofSeconds(40);
     private static final String LEASE = "4s";
-    private static final List<String> BROKERS = List.of("b1", "b2", "b3");
 
-    private static OtherStore postgres;
+    private static WatchedCluster watched;
     private static BrokerCluster cluster;
     private static SupplyWatch watch;
 
@@ -72,18 +71,12 @@ class FailpointsIT {
 
     @BeforeAll
     static void start() throws IOException, SQLException {
-        Path directory = BuiltDistribution.directory("failpoints");
-        Path history = directory.resolve("history");
-        postgres = OtherStore.start("failpoints-store");
-        String store = postgres.url();
-        cluster = BrokerCluster.of(3)
-                .from(BuiltDistribution.installation())
-                .in(directory)
-                .withStore(store)
-                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString(), "WEIR_SUPPLY_LEASE", LEASE))
-                .withSabotage(Sabotage.NONE.breaking(BrokenRule.HEIR_STARTS_FULL))
-                .start();
-        watch = new SupplyWatch(history, store);
+        watched = WatchedCluster.start(
+                "failpoints",
+                Map.of("WEIR_SUPPLY_LEASE", LEASE),
+                builder -> builder.withSabotage(Sabotage.NONE.breaking(BrokenRule.HEIR_STARTS_FULL)));
+        cluster = watched.brokers();
+        watch = watched.watch();
     }
 
     @AfterEach
@@ -92,11 +85,9 @@ class FailpointsIT {
     }
 
     @AfterAll
-    static void stop() throws IOException, SQLException {
-        try (OtherStore last = postgres;
-                BrokerCluster second = cluster;
-                SupplyWatch first = watch) {
-            assertThat(first).isNotNull();
+    static void stop() throws SQLException {
+        if (watched != null) {
+            watched.close();
         }
     }
 
@@ -148,7 +139,7 @@ class FailpointsIT {
     void shouldCatchAnHeirThatStartsFull() {
         String topic = "heir-starts-full";
         create(topic, 300, 9_000, "static");
-        BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
+        WatchedCluster.BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
         awaitShare(topic, "b2", 90);
         SupplyWatch.await(
                 "the burst is used up",
@@ -193,12 +184,12 @@ class FailpointsIT {
     void shouldCatchAGateThatDoesNotAskForItsLease() throws SQLException {
         String topic = "no-lease-check";
         create(topic, 900, 450, "static");
-        BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
+        WatchedCluster.BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
         awaitShare(topic, "b2", 250);
         SupplyWatch.await(
                 "every broker admits",
                 SOON,
-                () -> brokersOf(admissions().of(new TopicName(topic))).equals(Set.copyOf(BROKERS)),
+                () -> brokersOf(admissions().of(new TopicName(topic))).equals(Set.copyOf(WatchedCluster.BROKERS)),
                 () -> brokersOf(admissions().of(new TopicName(topic))));
         assertThat(admissions().leases()).isEmpty();
 
@@ -224,7 +215,7 @@ class FailpointsIT {
 
     /** PostgreSQL's first process and all that serve connections. */
     private static List<ProcessHandle> storeProcesses() throws SQLException {
-        try (Connection connection = DriverManager.getConnection(postgres.url());
+        try (Connection connection = DriverManager.getConnection(watched.storeUrl());
                 ResultSet pid = connection.createStatement().executeQuery("SELECT pg_backend_pid()")) {
             pid.next();
             ProcessHandle first = ProcessHandle.of(pid.getLong(1))
@@ -273,7 +264,7 @@ class FailpointsIT {
             one.stop("b1");
         }
         assertThat(directory.resolve("logs").resolve("b1.log"))
-                .as("how it ended when it was told to stop")
+                .as("how it ended when it was asked to stop")
                 .content()
                 .contains("Failpoint after-stop:n=1: this process ends here, where the row is STOPPED");
     }
@@ -364,6 +355,6 @@ class FailpointsIT {
     }
 
     private static TopicClient topics(String broker) {
-        return new TopicClient(cluster.http(broker), Optional.empty());
+        return watched.topics(broker);
     }
 }

@@ -8,12 +8,10 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.local.ClusterStatus;
 import io.weir.supervisor.node.TopicDescription.BrokerShare;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,25 +31,16 @@ class MembershipIT {
     private static final Duration SOON = Duration.ofSeconds(60);
     private static final Duration STOPPED_FOR = Duration.ofSeconds(30);
     private static final Duration LEASE = Duration.ofSeconds(6);
-    private static final List<String> BROKERS = List.of("b1", "b2", "b3");
 
-    private static OtherStore postgres;
+    private static WatchedCluster watched;
     private static BrokerCluster cluster;
     private static SupplyWatch watch;
 
     @BeforeAll
     static void start() throws IOException, SQLException {
-        Path directory = BuiltDistribution.directory("membership");
-        Path history = directory.resolve("history");
-        postgres = OtherStore.start("membership-store");
-        String store = postgres.url();
-        cluster = BrokerCluster.of(3)
-                .from(BuiltDistribution.installation())
-                .in(directory)
-                .withStore(store)
-                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString()))
-                .start();
-        watch = new SupplyWatch(history, store);
+        watched = WatchedCluster.start("membership", Map.of(), builder -> builder);
+        cluster = watched.brokers();
+        watch = watched.watch();
     }
 
     @BeforeEach
@@ -61,11 +50,9 @@ class MembershipIT {
     }
 
     @AfterAll
-    static void stop() throws IOException, SQLException {
-        try (OtherStore last = postgres;
-                BrokerCluster second = cluster;
-                SupplyWatch first = watch) {
-            assertThat(first).isNotNull();
+    static void stop() throws SQLException {
+        if (watched != null) {
+            watched.close();
         }
     }
 
@@ -107,7 +94,7 @@ class MembershipIT {
         watch.create(topics("b1"), topic, 900, 90, "gossip", 0);
         try (Publishers load =
                 new Publishers(broker -> Endpoint.parse(cluster.line(broker).tcp()))) {
-            BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
+            WatchedCluster.BROKERS.forEach(broker -> load.press(broker, topic, 1_500));
             // At b1, which so has heard what b2 has.
             SupplyWatch.awaitShare(topics("b1"), topic, "b2", 250, SOON);
             long pid = cluster.pid("b2");
@@ -122,18 +109,10 @@ class MembershipIT {
                                 topics("b1").describe(topic).orElseThrow(), "b2")
                         .orElseThrow();
                 assertThat(silent.state())
-                        .as("what is told of one that does not answer")
+                        .as("what is said of one that does not answer")
                         .isEqualTo("silent");
                 assertThat(silent.ageMs()).isNotNull();
-                whole = SupplyWatch.await(
-                        "the others have all of " + topic,
-                        STOPPED_FOR,
-                        () -> topics("b1")
-                                .describe(topic)
-                                .filter(found ->
-                                        SupplyWatch.shareOf(found, "b2").isEmpty() && found.sumRate() == 900)
-                                .isPresent(),
-                        () -> topics("b1").describe(topic));
+                whole = SupplyWatch.awaitInherited(topics("b1"), topic, "b2", 900, STOPPED_FOR);
                 cluster.awaitState("b2", "gone", STOPPED_FOR);
                 SupplyWatch.letPass(STOPPED_FOR.minusNanos(System.nanoTime() - pausedNs));
             } finally {
@@ -168,14 +147,10 @@ class MembershipIT {
             assertThat(old).allSatisfy(each -> assertThat(each.stampNs()).isLessThan(pausedNs + LEASE.toNanos()));
             LOG.info("SIGSTOP: whole on the others after {}; 200/s in its new life {} after it was up", whole, back);
         }
-        watch.assertNothingViolated();
-        for (String broker : BROKERS) {
-            assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))
-                    .isZero();
-        }
+        watched.assertNothingViolated();
     }
 
     private static TopicClient topics(String broker) {
-        return new TopicClient(cluster.http(broker), Optional.empty());
+        return watched.topics(broker);
     }
 }

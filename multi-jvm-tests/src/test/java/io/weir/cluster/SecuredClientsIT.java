@@ -125,7 +125,7 @@ class SecuredClientsIT {
         assertRefused(open(NsqJ::new).sender(Manner.USUAL.withSecret(SECRET), twice()), "E_");
     }
 
-    /** It knows no AUTH, and takes errors that it does not know for success: it is told by one that it knows. */
+    /** It knows no AUTH, and takes errors that it does not know for success: so the broker uses one that it knows. */
     @Test
     void shouldRefuseBrainlagsClientWhichHasNoSecret() {
         assertRefused(open(Brainlag::new).sender(Manner.USUAL.with(certificate), broker()), "E_AUTH_FIRST");

@@ -8,13 +8,11 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -41,9 +39,7 @@ class SupplyIT {
     /** W: after so long a watcher may fence. */
     private static final Duration WATCH = Duration.ofMillis(6_000 * 1_001 / 999 + 500);
 
-    private static final List<String> BROKERS = List.of("b1", "b2", "b3");
-
-    private static OtherStore postgres;
+    private static WatchedCluster watched;
     private static BrokerCluster cluster;
     private static SupplyWatch watch;
 
@@ -52,18 +48,9 @@ class SupplyIT {
 
     @BeforeAll
     static void start() throws IOException, SQLException {
-        Path directory = BuiltDistribution.directory("supply");
-        Path history = directory.resolve("history");
-        postgres = OtherStore.start("supply-store");
-        String store = postgres.url();
-        cluster = BrokerCluster.of(3)
-                .from(BuiltDistribution.installation())
-                .in(directory)
-                .withStore(store)
-                .withEnvironment(Map.of("WEIR_SUPPLY_HISTORY", history.toString()))
-                .withKeeper()
-                .start();
-        watch = new SupplyWatch(history, store);
+        watched = WatchedCluster.start("supply", Map.of(), BrokerCluster.Builder::withKeeper);
+        cluster = watched.brokers();
+        watch = watched.watch();
     }
 
     @BeforeEach
@@ -76,19 +63,13 @@ class SupplyIT {
     @AfterEach
     void nothingViolated() throws IOException, SQLException {
         load.close();
-        watch.assertNothingViolated();
-        for (String broker : BROKERS) {
-            assertThat(topics(broker).metric("weir_supply_violations_total").orElse(0.0))
-                    .isZero();
-        }
+        watched.assertNothingViolated();
     }
 
     @AfterAll
-    static void stop() throws IOException, SQLException {
-        try (OtherStore last = postgres;
-                BrokerCluster second = cluster;
-                SupplyWatch first = watch) {
-            assertThat(first).isNotNull();
+    static void stop() throws SQLException {
+        if (watched != null) {
+            watched.close();
         }
     }
 
@@ -135,7 +116,7 @@ class SupplyIT {
         SupplyWatch.letPass(Duration.ofSeconds(2));
         List<Long> raises = new ArrayList<>(List.of(raised.toMillis()));
         List<Long> lowerings = new ArrayList<>(List.of(lowered.toMillis()));
-        for (String asked : BROKERS) {
+        for (String asked : WatchedCluster.BROKERS) {
             for (double rate : List.of(2_000.0, 500.0)) {
                 askedNs = System.nanoTime();
                 watch.change(
@@ -161,14 +142,8 @@ class SupplyIT {
 
         Holder killed = watch.holder("b2");
         cluster.kill("b2");
-        Duration whole = SupplyWatch.await(
-                "the others have all of " + topic,
-                WATCH.plusSeconds(3).plus(SLACK),
-                () -> topics("b1")
-                        .describe(topic)
-                        .filter(found -> SupplyWatch.shareOf(found, "b2").isEmpty() && found.sumRate() == 900)
-                        .isPresent(),
-                () -> topics("b1").describe(topic));
+        Duration whole = SupplyWatch.awaitInherited(
+                topics("b1"), topic, "b2", 900, WATCH.plusSeconds(3).plus(SLACK));
         assertThat(watch.stored().leases())
                 .as("whoever kept it saw it die; nobody waited for its lease, and nobody has started it again")
                 .anyMatch(row -> row.holder().equals(killed) && row.state() == LeaseRow.State.STOPPED);
@@ -203,11 +178,11 @@ class SupplyIT {
     }
 
     private void pressEverywhere(String topic, double perSecond) {
-        BROKERS.forEach(broker -> load.press(broker, topic, perSecond));
+        WatchedCluster.BROKERS.forEach(broker -> load.press(broker, topic, perSecond));
     }
 
     private static TopicClient topics(String broker) {
-        return new TopicClient(cluster.http(broker), Optional.empty());
+        return watched.topics(broker);
     }
 
     private static Duration awaitShare(String topic, String broker, double rate, Duration within) {

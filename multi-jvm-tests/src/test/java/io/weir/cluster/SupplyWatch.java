@@ -120,6 +120,17 @@ final class SupplyWatch implements AutoCloseable {
                 () -> at.describe(topic));
     }
 
+    /** Waits until the others have all of a topic's limit and {@code gone} nothing, and answers how long it took. */
+    static Duration awaitInherited(TopicClient at, String topic, String gone, double rate, Duration within) {
+        return await(
+                "the others have all of " + topic,
+                within,
+                () -> at.describe(topic)
+                        .filter(found -> shareOf(found, gone).isEmpty() && found.sumRate() == rate)
+                        .isPresent(),
+                () -> at.describe(topic));
+    }
+
     /** All that was admitted and stored so far was allowed, and nothing stays behind. */
     void assertNothingViolated() throws IOException {
         HistoryCheck check = HistoryCheck.of(History.read(written(settled())));

@@ -84,7 +84,7 @@ final class BenchCluster implements AutoCloseable {
         return http;
     }
 
-    /** What the cluster answers, by the first broker that does; one that refuses has its reason told. */
+    /** What the cluster answers, by the first broker that does; if it refuses, its reason is reported. */
     BrokerClient.Answer ask(String method, String path, Object body) {
         BrokerClient.Answer answer = answer(method, path, body);
         if (!answer.ok()) {

@@ -31,7 +31,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** What the bench commands have in common, as a picocli mixin: who is measured, against whom, for how long, and how it is told. */
+/** What the bench commands have in common, as a picocli mixin: who is measured, against whom, for how long, and how the result is printed. */
 final class BenchRun {
     private static final Duration DRAIN = Duration.ofSeconds(10);
     /** Before each round of a comparison, on connections that are new; the long warm-up comes once for each target. */
@@ -188,7 +188,7 @@ final class BenchRun {
             }
             require(
                     targets.stream().map(Target::name).distinct().count() == targets.size(),
-                    "each target can be there once");
+                    "each target can be given once");
             for (Target target : targets) {
                 require(
                         consumers == 1 || target.wire().shares(),
@@ -218,7 +218,7 @@ final class BenchRun {
             long[] queued = new long[1];
             generator.run(() -> {
                 queued[0] = generator.acknowledged();
-                tell(target.name() + ": " + queued[0] + " messages are in after "
+                tell(target.name() + ": " + queued[0] + " messages are queued after "
                         + (System.nanoTime() - startNs) / 1_000_000 + " ms");
                 resident.add(Expense.Sample.sum(target.expenses()).residentBytes());
             });
@@ -305,19 +305,19 @@ final class BenchRun {
                 result.p50Micros(), result.p95Micros(), result.p99Micros(), result.p999Micros(), result.maxMicros());
         output.printf(
                 "broker: CPU %s; a message takes %s of it, %s on the data path, and allocates %s%n",
-                told(result.brokerCpuPercent(), "% of a core"),
-                told(result.brokerCpuNanosPerMessage(), " ns"),
-                told(result.dataPathNanosPerMessage(), " ns"),
-                told(result.allocatedBytesPerMessage(), " B"));
+                text(result.brokerCpuPercent(), "% of a core"),
+                text(result.brokerCpuNanosPerMessage(), " ns"),
+                text(result.dataPathNanosPerMessage(), " ns"),
+                text(result.allocatedBytesPerMessage(), " B"));
         output.printf(
-                "memory: resident %s; live heap %s%n", told(result.brokerMemoryMiB()), told(result.brokerHeapMiB()));
+                "memory: resident %s; live heap %s%n", text(result.brokerMemoryMiB()), text(result.brokerHeapMiB()));
     }
 
-    private static String told(Double quantity, String unit) {
+    private static String text(Double quantity, String unit) {
         return quantity == null ? "unknown" : String.format("%,.1f%s", quantity, unit);
     }
 
-    private static String told(Result.Course course) {
+    private static String text(Result.Course course) {
         return course == null ? "unknown" : course.toString();
     }
 

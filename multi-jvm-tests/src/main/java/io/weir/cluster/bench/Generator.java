@@ -51,7 +51,7 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     private final int publishes;
 
     private final int batchBytes;
-    /** Tells this run's messages from what an earlier one left on the channel. */
+    /** Marks this run's messages: an earlier run may have left some on the channel. */
     private final long run = ThreadLocalRandom.current().nextLong();
 
     private final Histogram latencyNs = new Histogram(MAX_LATENCY_NS, 3);

@@ -78,7 +78,7 @@ final class LatencyCommand implements Callable<Integer> {
                             + " answer where the protocol has that (NSQ); pubs are so many in one write.")
     private Load.Batch.As batchAs;
 
-    @Option(names = "--seed", description = "Draw the same intended times again (default: others each time).")
+    @Option(names = "--seed", description = "Seed of the intended times, to repeat a run (default: another each time).")
     private Long seed;
 
     @Override

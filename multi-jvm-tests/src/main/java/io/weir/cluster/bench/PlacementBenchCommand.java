@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
                     + " consumer, from the time at which it was meant to be sent.",
             "low-load: srtm against lb. One broker carries the topic; lb splits it over all of them all the same.",
             "correlated: srtm against max-min. The topic needs six brokers, and its publishers send in groups; max-min does not look at those.",
-            "Without --data or --http, six brokers with small heaps are started for it, told that they carry 500 msg/s each, and removed with"
+            "Without --data or --http, six brokers with small heaps are started for it, with a set capacity of 500 msg/s each, and removed with"
                     + " all they wrote, also after Ctrl-C.",
             "The rates are low on purpose: what is measured is the wait for tokens, which grows as rates fall, and not for processors, of"
                     + " which there may be two. Publishers send at half their pace until they are placed and the limit has followed."
@@ -99,7 +99,7 @@ final class PlacementBenchCommand implements Callable<Integer> {
             description = "MiB of each broker's heap (default: ${DEFAULT-VALUE}).")
     private int heapMiB;
 
-    @Option(names = "--seed", description = "Draw the same intended times again (default: others each time).")
+    @Option(names = "--seed", description = "Seed of the intended times, to repeat a run (default: another each time).")
     private Long seed;
 
     private final CountDownLatch cleanedUp = new CountDownLatch(1);

@@ -92,7 +92,7 @@ record PlacementScenario(
             }
         }
         Limit exact = new BucketProfiler(MARGIN).profile(trace).limit();
-        // Rounded, so that what is told is what is set.
+        // Rounded, so that what is printed is what is set.
         return Limit.of(
                 Math.ceil(exact.rateMicros() / (double) Limit.MICROS), exact.burstMicros() / (double) Limit.MICROS);
     }

@@ -19,6 +19,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -27,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,17 +36,22 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code weir bench publisher}: whether a publisher that tunes itself does better than any fixed batch size, over several loads. */
+/**
+ * {@code weir bench publisher}: whether a publisher that tunes itself does better than any fixed batch size, over several loads; and how
+ * much of that is due to tuning, and how much to sending together what has gathered.
+ */
 @Command(
         name = "publisher",
         mixinStandardHelpOptions = true,
         description = {
             "Publish at each rate with the auto-tuned Java client and with fixed batch sizes, in turn, round by round, and compare how late"
                     + " acknowledgements come, from the time at which each message was meant to be published.",
-            "For each: the 99th percentile (median of the rounds) at each rate, over that of the fixed size that does best there, and the"
+            "'N' waits up to 1 ms until N messages are there, as the paper's baseline does. 'N no wait' sends what has gathered while its"
+                    + " workers were busy, N messages at most: gathering without tuning. 'auto' gathers, and tunes how many it waits for.",
+            "For each: the 99th percentile (median of the rounds) at each rate, over that of the fixed N that does best there, and the"
                     + " geometric mean of these ratios over all rates. The same for the mean latency, which the paper looks at.",
-            "Every publisher has the same workers (batches on their way at a time), and a message waits at most 1 ms for company. Without"
-                    + " --tcp, a topic is created that drops what nobody consumes; with it, give one whose limit is above the rates."
+            "Every publisher has the same workers (batches on their way at a time). Without --tcp, a topic is created that drops what nobody"
+                    + " consumes; with it, give one whose limit is above the rates."
         },
         footer = {
             "",
@@ -55,6 +62,9 @@ import picocli.CommandLine.Spec;
         })
 final class PublisherCommand implements Callable<Integer> {
     private static final String AUTO = "auto";
+    /** The shortest that the tuner takes: what is there goes as soon as a worker is free. */
+    private static final long NO_WAIT_NS = 1;
+
     private static final long POLL_NS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final double LIMIT = 10_000_000;
     private static final double BURST = 100_000;
@@ -95,7 +105,7 @@ final class PublisherCommand implements Callable<Integer> {
             names = "--fixed",
             split = ",",
             defaultValue = "1,2,5,10,20,50,100",
-            description = "Batch sizes to compare with (default: ${DEFAULT-VALUE}).")
+            description = "Batch sizes N to compare with, each with and without a wait (default: ${DEFAULT-VALUE}).")
     private List<Integer> fixed;
 
     @Option(names = "--rounds", defaultValue = "5", description = "Rounds (default: ${DEFAULT-VALUE}).")
@@ -126,8 +136,30 @@ final class PublisherCommand implements Callable<Integer> {
 
     private final Map<String, Map<Double, List<PublisherTrial.Figures>>> results = new LinkedHashMap<>();
 
-    /** How a publisher compares with the best fixed size at each rate. */
+    /** How a publisher compares with the best fixed N at each rate. */
     private record Ratios(double geometricMeanP99, double geometricMeanMean) {}
+
+    /** The single fixed N that does best over all rates. */
+    private record Best(int batch, double geometricMeanP99) {}
+
+    /** What is reported. */
+    private record Report(Map<String, Ratios> publishers, Best waiting, Best noWait) {
+        double auto() {
+            return publishers.get(AUTO).geometricMeanP99();
+        }
+
+        boolean autoBelowEveryFixed() {
+            return auto() < waiting.geometricMeanP99();
+        }
+
+        double gathering() {
+            return noWait.geometricMeanP99() / waiting.geometricMeanP99();
+        }
+
+        double tuning() {
+            return auto() / noWait.geometricMeanP99();
+        }
+    }
 
     @Override
     public Integer call() {
@@ -190,14 +222,22 @@ final class PublisherCommand implements Callable<Integer> {
                 PublisherSettings.defaults().withWorkers(workers).withCloseWithin(Duration.ofSeconds(30));
         Map<String, PublisherSettings> publishers = new LinkedHashMap<>();
         publishers.put(AUTO, tuned);
-        for (int batch : fixed) {
-            long longestWaitNs = tuned.batching().longestWaitNs();
-            publishers.put(
-                    "" + batch,
-                    tuned.withBatching(
-                            Bounds.fixed(batch, POLL_NS, longestWaitNs).goingAtOnce()));
-        }
+        fixed.forEach(batch -> publishers.put(
+                waiting(batch), fixed(tuned, batch, tuned.batching().longestWaitNs())));
+        fixed.forEach(batch -> publishers.put(noWait(batch), fixed(tuned, batch, NO_WAIT_NS)));
         return publishers;
+    }
+
+    private static PublisherSettings fixed(PublisherSettings tuned, int batch, long longestWaitNs) {
+        return tuned.withBatching(Bounds.fixed(batch, POLL_NS, longestWaitNs).goingAtOnce());
+    }
+
+    private static String waiting(int batch) {
+        return Integer.toString(batch);
+    }
+
+    private static String noWait(int batch) {
+        return batch + " no wait";
     }
 
     private void warmUp(WeirClient client) throws WireException {
@@ -227,8 +267,7 @@ final class PublisherCommand implements Callable<Integer> {
                 results.get(publisher.getKey())
                         .computeIfAbsent(rate, at -> new ArrayList<>())
                         .add(figures);
-                tell(String.format(
-                        Locale.ROOT,
+                tell(text(
                         "round %d of %d, %,.0f msg/s, %s: p50 %,.0f us, p99 %,.0f us, mean %,.0f us, %.1f messages a batch",
                         round,
                         rounds,
@@ -251,7 +290,7 @@ final class PublisherCommand implements Callable<Integer> {
 
     private double overBest(String publisher, double rate, ToDoubleFunction<PublisherTrial.Figures> figure) {
         double best = fixed.stream()
-                .mapToDouble(batch -> median("" + batch, rate, figure))
+                .mapToDouble(batch -> median(waiting(batch), rate, figure))
                 .min()
                 .orElseThrow();
         return median(publisher, rate, figure) / best;
@@ -270,62 +309,73 @@ final class PublisherCommand implements Callable<Integer> {
                 geometricMean(publisher, PublisherTrial.Figures::meanMicros));
     }
 
-    private void report() {
-        Map<String, Ratios> comparisons = new LinkedHashMap<>();
-        results.keySet().forEach(publisher -> comparisons.put(publisher, comparison(publisher)));
-        double bestFixed = comparisons.entrySet().stream()
-                .filter(entry -> !entry.getKey().equals(AUTO))
-                .mapToDouble(entry -> entry.getValue().geometricMeanP99())
-                .min()
+    private Best best(IntFunction<String> name, Map<String, Ratios> publishers) {
+        return fixed.stream()
+                .map(batch -> new Best(batch, publishers.get(name.apply(batch)).geometricMeanP99()))
+                .min(Comparator.comparingDouble(Best::geometricMeanP99))
                 .orElseThrow();
-        boolean below = comparisons.get(AUTO).geometricMeanP99() < bestFixed;
-        if (output.json()) {
-            output.printJson(json(comparisons, below));
-            return;
-        }
-        StringBuilder head = new StringBuilder(String.format("%-6s", "N"));
-        rates.forEach(
-                rate -> head.append(String.format(Locale.ROOT, "%22s", String.format("p99 us at %,.0f/s", rate))));
-        output.println(head + String.format("%16s%16s", "geo. mean p99", "geo. mean mean"));
-        comparisons.forEach((publisher, comparison) -> {
-            StringBuilder row = new StringBuilder(String.format("%-6s", publisher));
-            for (double rate : rates) {
-                row.append(String.format(
-                        Locale.ROOT,
-                        "%22s",
-                        String.format(
-                                Locale.ROOT,
-                                "%,.0f (x %.2f)",
-                                median(publisher, rate, PublisherTrial.Figures::p99Micros),
-                                overBest(publisher, rate, PublisherTrial.Figures::p99Micros))));
-            }
-            output.println(row
-                    + String.format(
-                            Locale.ROOT,
-                            "%16s%16s",
-                            String.format(Locale.ROOT, "x %.2f", comparison.geometricMeanP99()),
-                            String.format(Locale.ROOT, "x %.2f", comparison.geometricMeanMean())));
-        });
-        output.println(String.format(
-                Locale.ROOT,
-                "auto is at x %.2f of the best fixed N of each load, the best single fixed N at x %.2f: %s",
-                comparisons.get(AUTO).geometricMeanP99(),
-                bestFixed,
-                below ? "tuning itself does better than any fixed N" : "a fixed N does better here"));
     }
 
-    private Map<String, Object> json(Map<String, Ratios> comparisons, boolean below) {
+    private void report() {
+        Map<String, Ratios> publishers = new LinkedHashMap<>();
+        results.keySet().forEach(publisher -> publishers.put(publisher, comparison(publisher)));
+        Report report = new Report(
+                publishers, best(PublisherCommand::waiting, publishers), best(PublisherCommand::noWait, publishers));
+        if (output.json()) {
+            output.printJson(json(report));
+            return;
+        }
+        String name = "%-14s";
+        StringBuilder head = new StringBuilder(text(name, "N"));
+        rates.forEach(rate -> head.append(text("%22s", text("p99 us at %,.0f/s", rate))));
+        output.println(head + text("%16s%16s", "geo. mean p99", "geo. mean mean"));
+        publishers.forEach((publisher, ratios) -> {
+            StringBuilder row = new StringBuilder(text(name, publisher));
+            for (double rate : rates) {
+                double p99 = median(publisher, rate, PublisherTrial.Figures::p99Micros);
+                double over = overBest(publisher, rate, PublisherTrial.Figures::p99Micros);
+                row.append(text("%22s", text("%,.0f (x %.2f)", p99, over)));
+            }
+            output.println(row
+                    + text(
+                            "%16s%16s",
+                            text("x %.2f", ratios.geometricMeanP99()), text("x %.2f", ratios.geometricMeanMean())));
+        });
+        output.println(text(
+                "auto is at x %.2f of the best fixed N of each load; the best single fixed N at x %.2f (N = %d), without the wait at x %.2f"
+                        + " (N = %d).",
+                report.auto(),
+                report.waiting().geometricMeanP99(),
+                report.waiting().batch(),
+                report.noWait().geometricMeanP99(),
+                report.noWait().batch()));
+        output.println(text(
+                "Gathering instead of waiting brings x %.2f, tuning on top of it x %.2f: %s.",
+                report.gathering(),
+                report.tuning(),
+                report.autoBelowEveryFixed()
+                        ? "together they do better than any fixed N that waits"
+                        : "a fixed N that waits does better here"));
+    }
+
+    private static String text(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
+
+    private Map<String, Object> json(Report report) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("rounds", rounds);
         json.put("seconds", seconds);
         json.put("workers", workers);
-        json.put("autoBelowEveryFixed", below);
+        json.put("autoBelowEveryFixed", report.autoBelowEveryFixed());
+        json.put("gathering", report.gathering());
+        json.put("tuning", report.tuning());
         List<Map<String, Object>> publishers = new ArrayList<>();
-        comparisons.forEach((publisher, comparison) -> {
+        report.publishers().forEach((publisher, ratios) -> {
             Map<String, Object> one = new LinkedHashMap<>();
             one.put("name", publisher);
-            one.put("geometricMeanP99", comparison.geometricMeanP99());
-            one.put("geometricMeanMean", comparison.geometricMeanMean());
+            one.put("geometricMeanP99", ratios.geometricMeanP99());
+            one.put("geometricMeanMean", ratios.geometricMeanMean());
             List<Map<String, Object>> loads = new ArrayList<>();
             for (double rate : rates) {
                 Map<String, Object> load = new LinkedHashMap<>();

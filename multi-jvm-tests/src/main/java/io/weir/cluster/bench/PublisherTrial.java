@@ -24,8 +24,7 @@ final class PublisherTrial {
     /** What the first messages meet, a new publisher that has not tuned itself yet, is not measured. */
     private static final double SETTLING_PART = 0.2;
 
-    private final Histogram latency = new ConcurrentHistogram(1_000, HIGHEST_NS, 3);
-    private final LongAdder notAccepted = new LongAdder();
+    private PublisherTrial() {}
 
     /**
      * @param batch messages a batch had on average
@@ -63,18 +62,8 @@ final class PublisherTrial {
             double seconds,
             long seed)
             throws WireException {
-        return new PublisherTrial().load(client, settings, topic, size, rate, seconds, seed);
-    }
-
-    private Figures load(
-            WeirClient client,
-            PublisherSettings settings,
-            String topic,
-            int size,
-            double rate,
-            double seconds,
-            long seed)
-            throws WireException {
+        Histogram latency = new ConcurrentHistogram(1_000, HIGHEST_NS, 3);
+        LongAdder notAccepted = new LongAdder();
         byte[] body = new byte[size];
         try (AutoTunedPublisher publisher = client.publisher(settings)) {
             Outcome first = publisher.publish(topic, body).join();

@@ -5,7 +5,7 @@ import io.weir.cluster.stage.Conditions;
 import io.weir.cluster.stage.Network;
 import java.util.Map;
 
-/** One thing that is done to the cluster. A description only: who carries it out is told the moment by the {@link FaultSchedule}. */
+/** One thing that is done to the cluster. A description only: the {@link FaultSchedule} says when it is carried out. */
 public sealed interface Act {
     /** kill -9; a broker that has died already stays so. */
     record Kill(String broker) implements Act {}

@@ -66,7 +66,7 @@ public final class ChaosCommand implements CliCommand {
     @Option(
             names = "--seed",
             paramLabel = "S",
-            description = "Of the schedule and of the load (default: a new one; it is told).")
+            description = "Seed of the schedule and of the load (default: a new one, which is printed).")
     private Long seed;
 
     @Option(
@@ -129,8 +129,8 @@ public final class ChaosCommand implements CliCommand {
         ChaosRun run = new ChaosRun(plan, Installation.ofThisProcess(), line -> spec.commandLine()
                 .getErr()
                 .println(line));
-        CountDownLatch told = new CountDownLatch(1);
-        Thread onInterrupt = new Thread(() -> stop(run, told), "chaos-interrupt");
+        CountDownLatch printed = new CountDownLatch(1);
+        Thread onInterrupt = new Thread(() -> stop(run, printed), "chaos-interrupt");
         Runtime.getRuntime().addShutdownHook(onInterrupt);
         try {
             ChaosOutcome outcome = run.run();
@@ -142,16 +142,16 @@ public final class ChaosCommand implements CliCommand {
             Thread.currentThread().interrupt();
             throw CliException.unavailable("interrupted");
         } finally {
-            told.countDown();
+            printed.countDown();
             forget(onInterrupt);
         }
     }
 
-    /** Ctrl-C: the JVM ends when this returns, so it waits until the verdict is told. */
-    private static void stop(ChaosRun run, CountDownLatch told) {
+    /** Ctrl-C: the JVM ends when this returns, so it waits until the verdict is printed. */
+    private static void stop(ChaosRun run, CountDownLatch printed) {
         run.stop();
         try {
-            told.await(VERDICT_WITHIN_S, TimeUnit.SECONDS);
+            printed.await(VERDICT_WITHIN_S, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -71,7 +71,7 @@ public final class ChaosRun {
     private final List<String> troubles = new ArrayList<>();
     private volatile boolean stopped;
 
-    /** @param story is told what happens */
+    /** @param story shows what happens */
     public ChaosRun(ChaosPlan plan, Installation installation, Consumer<String> story) {
         this.plan = plan;
         this.installation = installation;
@@ -156,7 +156,7 @@ public final class ChaosRun {
                 chaos(schedule, nemesis, history, begun);
                 afterwards(ground, scene, nemesis, clients, store, history);
             } catch (IllegalStateException e) {
-                // Ctrl-C takes the stage away, and whoever asks it for something is told so.
+                // Ctrl-C takes the stage away: whatever still uses it fails.
                 if (!stopped) {
                     throw e;
                 }

@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         description = {
             "Check a history, one JSON object a line, whoever wrote it. Of a violation the smallest window is shown that has it.",
-            "What the history has no records for is not checked, and told."
+            "An invariant for which the history has no records is reported as not checked."
         },
         footer = {
             "",

@@ -104,7 +104,7 @@ final class LocalGround implements Ground {
             } else if (act instanceof Act.ResumeStore) {
                 signal("CONT", STORE);
             } else {
-                throw new IllegalStateException("that takes more than processes on loopback: " + act);
+                throw new IllegalStateException("processes on loopback are not enough for " + act);
             }
         } catch (LocalClusterException e) {
             throw new IllegalStateException(e.getMessage(), e);

@@ -105,7 +105,7 @@ final class Nemesis {
             }
         } catch (IllegalStateException e) {
             troubles.add(act + ": " + e.getMessage());
-            story.tell("could not be done: " + act + ": " + e.getMessage());
+            story.tell(act + " failed: " + e.getMessage());
         }
     }
 

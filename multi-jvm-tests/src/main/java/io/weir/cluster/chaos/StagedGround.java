@@ -215,7 +215,7 @@ final class StagedGround implements Ground {
             cluster.freeStoreDisk();
             bringBackStore();
         } else {
-            throw new IllegalStateException("nobody here knows how to do " + act);
+            throw new IllegalStateException("the stage cannot do " + act);
         }
     }
 

@@ -1,6 +1,6 @@
 package io.weir.cluster.chaos;
 
-/** Is told what happens, a line each, while it happens. */
+/** Shows what happens while it happens, a line each. */
 @FunctionalInterface
 interface Story {
     void tell(String line);

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What one broker's failpoints are to do, as it is told to its process: variables of its environment, and a jar on its class path without
+ * What one broker's failpoints are to do, as its process gets it: variables of its environment, and a jar on its class path without
  * which they mean nothing. Times in a recorded history are true ones whatever the clock's rate.
  *
  * <pre>

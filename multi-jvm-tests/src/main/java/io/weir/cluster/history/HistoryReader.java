@@ -258,7 +258,7 @@ final class HistoryReader {
             case "nemesis", "phase", "setup", "broker" -> story(trees.readTree(bytes, from, end - from));
             case "supply", "snapshot", "lease", "limit-row" -> store(trees.readTree(bytes, from, end - from));
             default -> {
-                // Counted, and told by who asks for the unknown.
+                // Counted; the caller reports how many lines were unknown.
             }
         }
     }

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  * <p>An event that was seen and is gone, while an earlier one of its journal is still there, was not deleted by its broker, which deletes from
  * the beginning on: the store has taken it back. PostgreSQL shows a commit only after it is on the disk, so none does; a store that shows more
  * would lose such rows in a crash, and their numbers are then given to other events. What was taken back is forgotten here, because no broker may
- * rest on it, and told apart, because some broker may have.
+ * rest on it, and kept apart, because some broker may have.
  */
 public final class StoreRecorder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StoreRecorder.class);

@@ -220,7 +220,7 @@ public final class Stage implements AutoCloseable {
                     try (BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
                         lines.lines().forEach(heard);
                     } catch (IOException | UncheckedIOException e) {
-                        // It was closed here; whoever waits for an answer is told below.
+                        // It was closed here; whoever waits for an answer is woken below.
                         return;
                     } finally {
                         answers.add(Optional.empty());

@@ -100,13 +100,13 @@ class BenchIT {
             assertThat(bursts.at("/received").asLong())
                     .isPositive()
                     .isEqualTo(bursts.at("/sent").asLong());
-            for (String told : List.of(
+            for (String figure : List.of(
                     "/brokerCpuNanosPerMessage",
                     "/dataPathNanosPerMessage",
                     "/allocatedBytesPerMessage",
                     "/brokerMemoryMiB/max",
                     "/brokerHeapMiB/max")) {
-                assertThat(bursts.at(told).isNumber()).as(told).isTrue();
+                assertThat(bursts.at(figure).isNumber()).as(figure).isTrue();
             }
             assertThat(bursts.at("/brokerMemoryMiB/max").asDouble())
                     .isGreaterThan(bursts.at("/brokerHeapMiB/max").asDouble());

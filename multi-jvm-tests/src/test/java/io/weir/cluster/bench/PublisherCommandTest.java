@@ -36,7 +36,8 @@ class PublisherCommandTest {
 
             assertThat(exit).as(err.toString()).isEqualTo(ExitCode.OK);
             JsonNode json = new ObjectMapper().readTree(out.toString());
-            assertThat(json.at("/publishers").findValuesAsText("name")).containsExactly("auto", "1", "5");
+            assertThat(json.at("/publishers").findValuesAsText("name"))
+                    .containsExactly("auto", "1", "5", "1 no wait", "5 no wait");
             assertThat(json.at("/publishers/0/loads")).hasSize(2);
             assertThat(json.at("/publishers/0/loads/1/results")).hasSize(2);
             for (int load = 0; load < 2; load++) {
@@ -49,7 +50,12 @@ class PublisherCommandTest {
             double one = json.at("/publishers/1/geometricMeanP99").asDouble();
             double five = json.at("/publishers/2/geometricMeanP99").asDouble();
             assertThat(json.at("/autoBelowEveryFixed").asBoolean()).isEqualTo(auto < one && auto < five);
-            assertThat(err.toString()).contains("round 2 of 2, 500 msg/s, 5:");
+            double gathering = json.at("/gathering").asDouble();
+            double tuning = json.at("/tuning").asDouble();
+            assertThat(gathering * tuning)
+                    .as("gathering and tuning together make the difference to the best fixed size")
+                    .isCloseTo(auto / Math.min(one, five), within(1e-9));
+            assertThat(err.toString()).contains("round 2 of 2, 500 msg/s, 5:", "round 2 of 2, 500 msg/s, 5 no wait:");
         }
     }
 
@@ -64,7 +70,11 @@ class PublisherCommandTest {
             weir("bench publisher --tcp " + peer.endpoint() + SHORT);
 
             assertThat(out.toString())
-                    .contains("p99 us at 200/s", "geo. mean p99", "auto is at x ")
+                    .contains(
+                            "p99 us at 200/s",
+                            "geo. mean p99",
+                            "auto is at x ",
+                            "Gathering instead of waiting brings x ")
                     .containsPattern("(?m)^auto +\\d");
         }
     }

@@ -236,17 +236,17 @@ class StageIT {
                         directory.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
-        Map<String, String> told = new HashMap<>();
+        Map<String, String> named = new HashMap<>();
         try (BufferedReader lines = tool.inputReader()) {
             for (String line = lines.readLine(); !line.equals("ready"); line = lines.readLine()) {
-                told.put(line.split(" ")[0], line.split(" ")[1]);
+                named.put(line.split(" ")[0], line.split(" ")[1]);
             }
-            Path group = Path.of(told.getOrDefault("group", "/none"));
-            assertThat(withNetwork(told.get("network"))).as("the stage stands").isNotEmpty();
+            Path group = Path.of(named.getOrDefault("group", "/none"));
+            assertThat(withNetwork(named.get("network"))).as("the stage stands").isNotEmpty();
 
             run("kill", "-" + signal, Long.toString(tool.pid()));
 
-            Stage.await("no process on the stage is left: " + told, SOON, () -> withNetwork(told.get("network"))
+            Stage.await("no process on the stage is left: " + named, SOON, () -> withNetwork(named.get("network"))
                     .isEmpty());
             Stage.await("no control group is left: " + group, SOON, () -> Files.notExists(group));
             Stage.await("nobody has the tool's directory in his command line", SOON, () -> processes(

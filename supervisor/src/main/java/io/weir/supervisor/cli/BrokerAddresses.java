@@ -14,9 +14,8 @@ public final class BrokerAddresses {
     @Option(
             names = "--tcp",
             paramLabel = "HOST:PORT",
-            description =
-                    "TCP address of a broker, or of an nsqd; more than once to have others to turn to (default: the"
-                            + " cluster's brokers).")
+            description = "TCP address of a broker, or of an nsqd; give several to fall back on (default: the"
+                    + " cluster's brokers).")
     private List<String> tcp = List.of();
 
     /** At least one. */

@@ -26,11 +26,11 @@ import picocli.CommandLine.Parameters;
         name = "confirm-stopped",
         mixinStandardHelpOptions = true,
         description = {
-            "Confirm that one life of a broker is over, so that the others inherit all that it held, at once.",
-            "With --config, after the broker's process has ended, as a service manager's stop hook: the lock of its"
-                    + " data directory proves that it has. 'weir up' does the same for the brokers that it started.",
-            "With ID and --incarnation on your word, which is needed if the data directory is lost: if that process"
-                    + " still runs, cut off somewhere, the limit is no longer hard. Be sure."
+            "Confirm that a broker's process has ended, so that the others inherit all that it held, at once.",
+            "With --config: for a service manager's stop hook, after the process has ended. The lock of the"
+                    + " data directory proves it. 'weir up' does the same for the brokers that it started.",
+            "With ID and --incarnation: on your word, for when the data directory is lost. If that process still runs,"
+                    + " cut off somewhere, the limit is no longer hard. Be sure."
         },
         footer = {
             "",
@@ -42,7 +42,7 @@ final class ConfirmStoppedCommand implements Callable<Integer> {
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            description = "Settings of a broker on this machine, as it was started with.")
+            description = "The settings file with which a broker of this machine was started.")
     private Path config;
 
     @Parameters(paramLabel = "ID", arity = "0..1", description = "The broker, as 'weir status' names it.")
@@ -51,7 +51,7 @@ final class ConfirmStoppedCommand implements Callable<Integer> {
     @Option(
             names = "--incarnation",
             paramLabel = "N",
-            description = "Which life, as 'weir status' and the logs name it.")
+            description = "Which incarnation (life of its process), as in 'weir status' and the logs.")
     private Long incarnation;
 
     @Mixin
@@ -84,11 +84,11 @@ final class ConfirmStoppedCommand implements Callable<Integer> {
                             new SupplyTables(settings.store(), settings.store().statementTimeout());
                     BrokerRegistry registry = new BrokerRegistry(settings.store())) {
                 tables.stop(new Holder(broker, former));
-                boolean told = registry.brokers().stream()
+                boolean heard = registry.brokers().stream()
                         .filter(other -> other.running() && !other.id().equals(broker))
-                        .anyMatch(other -> looks(other, path(broker.value(), former), settings));
+                        .anyMatch(other -> notified(other, path(broker.value(), former), settings));
                 System.out.println(broker + "#" + former + " has stopped; "
-                        + (told
+                        + (heard
                                 ? "the others inherit what it held"
                                 : "no other broker answers that could inherit it now"));
             }
@@ -107,9 +107,9 @@ final class ConfirmStoppedCommand implements Callable<Integer> {
     }
 
     /**
-     * Whether this broker has heard it, and told the others to look at the store's rows now and not at their next turn.
+     * Whether this broker took the notice. It then makes the others look at the store at once, not at their next turn.
      */
-    private static boolean looks(RegisteredBroker broker, String path, WeirSettings settings) {
+    private static boolean notified(RegisteredBroker broker, String path, WeirSettings settings) {
         return new BrokerClient(Endpoint.parse(broker.http())
                         .reachedAt(Endpoint.parse(broker.clusterAddress()).host()))
                 .ask("POST", path, Optional.empty(), settings.http().adminToken())

@@ -1,6 +1,6 @@
 package io.weir.supervisor.cli;
 
-/** What the process tells a script. */
+/** The exit codes of every command, for scripts. */
 public final class ExitCode {
     public static final int OK = 0;
     /** The command ran, and its answer is no: a broker is not up, a finding does not hold, an invariant broke. */

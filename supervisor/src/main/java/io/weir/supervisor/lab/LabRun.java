@@ -11,7 +11,7 @@ import java.util.stream.LongStream;
  * @param seeds how many seeds
  * @param firstSeed the first of them; the others follow
  * @param options an experiment's own options ({@code --set key=value}), such as a trace file
- * @param progress is told how far the run is
+ * @param progress shows how far the run is
  */
 public record LabRun(int seeds, long firstSeed, Map<String, String> options, Progress progress) {
     /** Where progress goes: a terminal line, or nowhere. */

@@ -1,8 +1,8 @@
 package io.weir.supervisor.lab;
 
 import io.weir.limiter.simulation.Sample;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Estimate;
-import io.weir.supervisor.lab.LabReport.Series;
 
 /** A line over time that is the mean of one line a seed, sampled at the same moments. */
 public final class MeanCurve {

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
  * <pre>
  * store or media driver ended ──► started again, after a wait that grows while it keeps ending
  * broker ended ──► its data directory's lock is free, which proves that its process is over
- *              ──► a living broker is told, writes STOPPED and has everybody look: nobody waits for its lease
+ *              ──► a living broker gets the notice, writes STOPPED and has all brokers look: nobody waits for its lease
  *              ──► started again only where {@code weir up --restart} said so, and not if it left in good order
  * </pre>
  *
@@ -45,7 +45,7 @@ public final class Keeper {
     private static final int TERMINATED = 143;
 
     /**
-     * What it is told at its start, over its standard input: there are passwords in it, which so are written nowhere.
+     * What it reads from its standard input at its start. There are passwords in it, which so are written to no file.
      *
      * @param launches how to start each process of the cluster
      * @param start which of them to start now; those that run are adopted
@@ -63,7 +63,7 @@ public final class Keeper {
             try (ObjectInputStream objects = new ObjectInputStream(in)) {
                 return (Orders) objects.readObject();
             } catch (IOException | ClassNotFoundException e) {
-                throw new LocalClusterException("the keeper is started by 'weir up', which tells it what to keep");
+                throw new LocalClusterException("only 'weir up' can start a keeper: it passes on what to keep");
             }
         }
     }
@@ -88,7 +88,7 @@ public final class Keeper {
         this.loop = Executors.newSingleThreadScheduledExecutor(task -> new Thread(task, "weir-keeper"));
     }
 
-    /** Runs a keeper until its process is told to end. */
+    /** Runs a keeper until its process is asked to end. */
     public static void run(ClusterDirectory directory, InputStream standardInput, Progress log) {
         Orders orders = Orders.readFrom(standardInput);
         // Held until the process ends.
@@ -178,7 +178,7 @@ public final class Keeper {
         }
     }
 
-    /** Looks now and then: nobody tells a process of another's end that is not its child. */
+    /** Looks now and then: the system reports the end of a process only to its parent. */
     private void awaitExit(LocalProcess process, long lookAgainMs) {
         if (process.isAlive()) {
             loop.schedule(

@@ -39,7 +39,7 @@ public final class LocalCluster {
     private static final long STOP_WITHIN_MS = 30_000;
     private static final long POLL_MS = 25;
 
-    /** Is told what happens: one line each. */
+    /** Shows what happens, a line each. */
     @FunctionalInterface
     public interface Progress {
         void say(String line);
@@ -90,7 +90,7 @@ public final class LocalCluster {
 
     private void checkCancelled() {
         if (cancelled) {
-            throw new LocalClusterException("told to end while the cluster was starting: what was started is stopped");
+            throw new LocalClusterException("interrupted while the cluster was starting: what was started is stopped");
         }
     }
 

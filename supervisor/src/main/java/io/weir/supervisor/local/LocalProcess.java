@@ -37,7 +37,7 @@ public record LocalProcess(String name, long pid, long startedAtMs) implements S
                         .orElse(startedAtMs == 0));
     }
 
-    /** Ended, but not yet noticed by its parent: under a container's init that can take seconds. Linux tells; elsewhere it counts as alive. */
+    /** Ended, but not yet noticed by its parent: under a container's init that can take seconds. Linux shows this state; elsewhere the process counts as alive. */
     private boolean isZombie() {
         try {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));

@@ -63,7 +63,7 @@ final class StopNotice {
             if (turn == 0) {
                 log.say("nobody could write down yet that " + life + " has stopped ("
                         + (answer == NO_ANSWER ? "no broker answers" : "the store does not answer them")
-                        + "); tried until somebody can");
+                        + "); it is tried until one can");
             }
             try {
                 TimeUnit.MILLISECONDS.sleep(waitMs);
@@ -79,7 +79,7 @@ final class StopNotice {
         log.say(
                 answer == OK
                         ? life + " is written down as stopped after " + tookMs + " ms; the others inherit what it held"
-                        : "the brokers do not take it that " + life + " has stopped (HTTP status " + answer
+                        : "the brokers do not accept that " + life + " has stopped (HTTP status " + answer
                                 + "): its part waits for its lease");
     }
 

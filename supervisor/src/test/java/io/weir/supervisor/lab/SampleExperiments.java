@@ -1,10 +1,10 @@
 package io.weir.supervisor.lab;
 
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -96,7 +96,7 @@ public final class SampleExperiments {
                             List.of(6, new Estimate(11.2934 * scale, 0.3), "worst")));
             Table seeds =
                     new Table("seeds", List.of("mean of all the seeds", "n"), List.of(List.of(seedMean, run.seeds())));
-            Chart chart = new Chart(
+            LineChart chart = new LineChart(
                     "delay",
                     "Delay & brokers",
                     new Axis("brokers k", false),
@@ -142,7 +142,7 @@ public final class SampleExperiments {
                             List.of("\"quotes\"", Double.POSITIVE_INFINITY),
                             List.of("<tag> & co", new Estimate(1.5, Double.NaN)),
                             List.of("", 12_345_678_901L)));
-            Chart chart = new Chart(
+            LineChart chart = new LineChart(
                     "odd-values",
                     "<odd> & \"odder\"",
                     new Axis("x", true),

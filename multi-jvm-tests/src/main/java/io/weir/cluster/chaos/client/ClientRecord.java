@@ -26,7 +26,7 @@ public final class ClientRecord implements AutoCloseable {
         return operations.incrementAndGet();
     }
 
-    /** What a message's body is, so that its deliveries can be told from others. */
+    /** A message's body: by it a delivery is matched with its publication. */
     String id(long op) {
         return client + "-" + op;
     }

@@ -51,7 +51,7 @@ final class RecordingClient {
         random = new Random(plan.seed());
     }
 
-    /** Runs until it is told to end, or whoever gives the orders has taken the file away. */
+    /** Runs until the order to quit, or until the file of orders is gone. */
     static void run(ClientPlan plan) throws IOException, InterruptedException {
         try (ClientRecord record = new ClientRecord(plan.name(), Path.of(plan.history()))) {
             new RecordingClient(plan, record).obey();

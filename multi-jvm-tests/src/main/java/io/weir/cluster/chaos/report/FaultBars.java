@@ -3,6 +3,7 @@ package io.weir.cluster.chaos.report;
 import io.weir.cluster.history.History;
 import io.weir.cluster.history.History.BrokerState;
 import io.weir.cluster.history.History.Nemesis;
+import io.weir.supervisor.chart.TimeChart;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -11,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What was done to the cluster, when: each fault a bar, in as few rows as they fit in, and below them when each broker was down. */
+/** When which fault was there: a bar for each, in as few rows as they fit in. Rows below them show when each broker was down. */
 final class FaultBars {
     /** A fault from its start to its end. */
     record Span(double from, double to, String fault, String text) {
@@ -115,13 +116,13 @@ final class FaultBars {
     }
 
     String svg() {
-        int rows = place().stream().mapToInt(row -> row + 1).max().orElse(0);
-        Chart chart = Chart.rows(bins, ROW * (rows + down.size()) + 4);
         List<Integer> placed = place();
+        int rows = placed.stream().mapToInt(row -> row + 1).max().orElse(0);
+        TimeChart chart = TimeChart.rows(bins.span(), ROW * (rows + down.size()) + 4);
         for (int i = 0; i < spans.size(); i++) {
             Span span = spans.get(i);
             String title = String.format(
-                    Locale.ROOT, "%s%nfrom %s to %s", span.label(), Chart.time(span.from), Chart.time(span.to));
+                    Locale.ROOT, "%s%nfrom %s to %s", span.label(), TimeChart.time(span.from), TimeChart.time(span.to));
             boolean crowded = placed.get(i) == MOST_ROWS - 1 && rows == MOST_ROWS;
             chart.bar(span.from, span.to, ROW * placed.get(i), THICK, span.style(), crowded ? "" : span.label(), title);
         }
@@ -134,8 +135,8 @@ final class FaultBars {
                         Locale.ROOT,
                         "%s down%nfrom %s to %s",
                         broker.getKey(),
-                        Chart.time(span[0]),
-                        Chart.time(span[1]));
+                        TimeChart.time(span[0]),
+                        TimeChart.time(span[1]));
                 chart.bar(span[0], span[1], y, THICK, "down", "down", title);
             }
         }
@@ -144,7 +145,7 @@ final class FaultBars {
 
     /** The first row in which each has room for its words; what has none goes to the last row. */
     private List<Integer> place() {
-        Chart scale = Chart.rows(bins, ROW);
+        TimeChart scale = TimeChart.rows(bins.span(), ROW);
         double[] free = new double[MOST_ROWS];
         List<Integer> placed = new ArrayList<>();
         for (Span span : spans) {

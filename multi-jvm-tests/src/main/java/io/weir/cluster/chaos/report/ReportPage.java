@@ -1,5 +1,7 @@
 package io.weir.cluster.chaos.report;
 
+import static io.weir.supervisor.chart.Markup.escaped;
+
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cluster.history.AdmissionCheck;
@@ -11,6 +13,8 @@ import io.weir.cluster.history.Message;
 import io.weir.cluster.history.Verdict;
 import io.weir.cluster.history.Violation;
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.chart.Markup;
+import io.weir.supervisor.chart.TimeChart;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -49,7 +53,7 @@ public final class ReportPage {
     private final FaultBars faults;
     private final List<TopicCourse> topics = new ArrayList<>();
     private final List<String> brokers;
-    private final StringBuilder html = new StringBuilder();
+    private final Markup html = new Markup();
     private int undrawn;
 
     private ReportPage(History history, HistoryCheck check) {
@@ -99,24 +103,25 @@ public final class ReportPage {
         return page.html.toString();
     }
 
-    private void add(String format, Object... values) {
-        html.append(String.format(Locale.ROOT, format, values)).append('\n');
-    }
-
     private void write() {
-        add("<!doctype html>%n<html lang='en'>%n<head>%n<meta charset='utf-8'>");
-        add("<meta name='viewport' content='width=device-width, initial-scale=1'>");
-        add("<title>Weir: %s</title>%n<style>", escaped(conclusion()));
-        html.append(resource("report.css")).append("</style>\n</head>\n<body>\n<main>\n");
+        html.line("<!doctype html>%n<html lang='en'>%n<head>%n<meta charset='utf-8'>");
+        html.line("<meta name='viewport' content='width=device-width, initial-scale=1'>");
+        html.line("<title>Weir: %s</title>%n<style>", escaped(conclusion()));
+        html.raw(resource("report.css"));
+        html.line("</style>%n</head>%n<body>%n<main>");
         head();
         verdicts();
         timeLine();
         topics.forEach(this::topic);
         if (undrawn > 0) {
-            add("<p class='note'>%d more topics with fewer messages are checked, but not drawn.</p>", undrawn);
+            html.line("<p class='note'>%d more topics with fewer messages are checked, but not drawn.</p>", undrawn);
         }
-        add("</main>%n<div id='values' hidden></div>%n<script type='application/json' id='data'>%s</script>", data());
-        html.append("<script>\n").append(resource("report.js")).append("</script>\n</body>\n</html>\n");
+        html.line(
+                "</main>%n<div id='values' hidden></div>%n<script type='application/json' id='data'>%s</script>",
+                data());
+        html.line("<script>");
+        html.raw(resource("report.js"));
+        html.line("</script>%n</body>%n</html>");
     }
 
     private String conclusion() {
@@ -133,23 +138,23 @@ public final class ReportPage {
     private void head() {
         boolean broken = check.verdicts().stream().anyMatch(Verdict::violated);
         String state = broken ? "bad" : check.held() ? "good" : "none";
-        add("<header class='%s'>", state);
-        add("<div class='sign'>%s</div>", broken ? "✗" : check.held() ? "✓" : "?");
+        html.line("<header class='%s'>", state);
+        html.line("<div class='sign'>%s</div>", broken ? "✗" : check.held() ? "✓" : "?");
         String words = conclusion();
-        add("<div><h1>%s</h1>", escaped(words.substring(0, 1).toUpperCase(Locale.ROOT) + words.substring(1)));
-        add("<p>%s</p></div>%n</header>", escaped(String.join(" · ", facts())));
+        html.line("<div><h1>%s</h1>", escaped(words.substring(0, 1).toUpperCase(Locale.ROOT) + words.substring(1)));
+        html.line("<p>%s</p></div>%n</header>", escaped(String.join(" · ", facts())));
     }
 
     private List<String> facts() {
         List<String> facts = new ArrayList<>();
-        facts.add(Chart.time(Math.rint((history.lastNs() - history.firstNs()) / 1e9)));
+        facts.add(TimeChart.time(Math.rint((history.lastNs() - history.firstNs()) / 1e9)));
         for (String name : List.of("seed", "brokers", "floor", "nemesis")) {
             Optional.ofNullable(history.setup().get(name)).ifPresent(value -> facts.add(name + " " + value));
         }
         if (!faults.spans().isEmpty()) {
-            facts.add(Chart.number(faults.spans().size()) + " faults");
+            facts.add(number(faults.spans().size()) + " faults");
         }
-        facts.add(Chart.number(topics.stream().mapToLong(TopicCourse::total).sum()) + " messages admitted");
+        facts.add(number(topics.stream().mapToLong(TopicCourse::total).sum()) + " messages admitted");
         Collection<Traffic> traffic = history.traffic().values();
         long acknowledged = traffic.stream()
                 .flatMap(each -> each.messages().values().stream())
@@ -157,59 +162,58 @@ public final class ReportPage {
                 .count();
         long deliveries = traffic.stream().mapToLong(Traffic::deliveries).sum();
         if (acknowledged + deliveries > 0) {
-            facts.add(Chart.number(acknowledged) + " acknowledged");
-            facts.add(Chart.number(deliveries) + " delivered, "
-                    + Chart.number(
-                            traffic.stream().mapToLong(Traffic::duplicates).sum()) + " of them again");
+            facts.add(number(acknowledged) + " acknowledged");
+            facts.add(number(deliveries) + " delivered, "
+                    + number(traffic.stream().mapToLong(Traffic::duplicates).sum()) + " of them again");
         }
         return facts;
     }
 
     private void verdicts() {
-        add("<section class='verdicts'>");
+        html.line("<section class='verdicts'>");
         for (Verdict verdict : check.verdicts()) {
             String state = verdict.violated() ? "bad" : verdict.held() ? "good" : "none";
-            add(
+            html.line(
                     "<article class='%s' title='%s'>",
                     state, escaped(verdict.invariant().meaning()));
-            add(
+            html.line(
                     "<h3><span class='sign'>%s</span> %s <b>%s</b> <em>%s</em></h3>",
                     verdict.violated() ? "✗" : verdict.held() ? "✓" : "–",
                     verdict.invariant(),
                     escaped(verdict.invariant().title()),
                     verdict.outcome().word());
-            add("<p>%s</p>", escaped(verdict.text()));
+            html.line("<p>%s</p>", escaped(verdict.text()));
             if (verdict.violated()) {
-                add("<ul>");
+                html.line("<ul>");
                 for (Violation violation : verdict.violations()) {
                     String at = violation
                             .window()
-                            .map(window -> Chart.time(Math.rint(bins.seconds(window.fromNs()) * 10) / 10) + ": ")
+                            .map(window -> TimeChart.time(Math.rint(bins.seconds(window.fromNs()) * 10) / 10) + ": ")
                             .orElse("");
-                    add("<li>%s%s</li>", escaped(at), escaped(violation.text()));
+                    html.line("<li>%s%s</li>", escaped(at), escaped(violation.text()));
                 }
-                add("</ul>");
+                html.line("</ul>");
             }
-            add("</article>");
+            html.line("</article>");
         }
-        add("</section>");
+        html.line("</section>");
     }
 
     private void timeLine() {
         if (faults.isEmpty()) {
             return;
         }
-        add("<section>%n<h2>What was done to it</h2>");
-        html.append(faults.svg());
-        add("</section>");
+        html.line("<section>%n<h2>What was done to it</h2>");
+        html.raw(faults.svg());
+        html.line("</section>");
     }
 
     /** Faults in the background, so that one sees what a curve answers to; phases and violations in front. */
-    private void background(Chart chart) {
+    private void background(TimeChart chart) {
         faults.spans().forEach(span -> chart.band(span.from(), span.to(), "fault"));
     }
 
-    private void foreground(Chart chart, TopicName topic) {
+    private void foreground(TimeChart chart, TopicName topic) {
         history.phases().forEach(phase -> chart.moment(bins.seconds(phase.atNs()), "phase", phase.name(), 0));
         for (Verdict verdict : check.verdicts()) {
             int line = 1
@@ -235,20 +239,21 @@ public final class ReportPage {
 
     private void topic(TopicCourse course) {
         String name = course.topic().value();
-        add("<section data-topic='%d'>%n<h2>%s</h2>", topics.indexOf(course), escaped(name));
+        html.line("<section data-topic='%d'>%n<h2>%s</h2>", topics.indexOf(course), escaped(name));
         if (!course.admitted().isEmpty()) {
-            add(
+            html.line(
                     "<h4>admitted, messages a second over %s, by broker %s<span class='key limit'>limit r</span>"
                             + "<span class='key most'>most that %s may hold, b included</span></h4>",
-                    Chart.time(bins.widthSeconds()),
+                    TimeChart.time(bins.widthSeconds()),
                     legend(course.admitted().keySet()),
-                    Chart.time(bins.widthSeconds()));
+                    TimeChart.time(bins.widthSeconds()));
             double most = Math.max(sum(course.admitted()), highest(course.limit()));
             // A small bin may hold a burst far above the rate; the line of what it may is drawn where it does not
             // flatten the rest.
             double[] bound = course.most();
             double boundTop = highest(bound);
-            Chart chart = Chart.linear(bins, CHART, boundTop <= 2 * most ? Math.max(most, boundTop) : most);
+            TimeChart chart =
+                    TimeChart.linear(bins.span(), CHART, boundTop <= 2 * most ? Math.max(most, boundTop) : most);
             background(chart);
             chart.stacked(inOrder(course.admitted()), styles());
             if (boundTop <= 2 * most) {
@@ -256,32 +261,32 @@ public final class ReportPage {
             }
             chart.line(course.limit(), "limit", true);
             foreground(chart, course.topic());
-            html.append(chart.svg("admitted rate of " + name));
+            html.raw(chart.svg("admitted rate of " + name));
         }
         if (!course.held().isEmpty()) {
-            add(
+            html.line(
                     "<h4>each broker's share of the limit, as the store's journals say %s</h4>",
                     course.admitted().isEmpty() ? legend(course.held().keySet()) : "");
-            Chart chart = Chart.linear(bins, LOW_CHART, Math.max(sum(course.held()), highest(course.limit())));
+            TimeChart chart =
+                    TimeChart.linear(bins.span(), LOW_CHART, Math.max(sum(course.held()), highest(course.limit())));
             background(chart);
             chart.stacked(inOrder(course.held()), styles()).line(course.limit(), "limit", true);
-            html.append(chart.svg("shares of " + name));
+            html.raw(chart.svg("shares of " + name));
         }
         if (course.hasLatency()) {
-            add(
+            html.line(
                     "<h4>from publish to first delivery, ms <span class='key p50'>median %s</span>"
                             + "<span class='key p99'>99%% %s</span><span class='key max'>longest %s</span></h4>",
-                    Chart.number(course.latencyMs(50)),
-                    Chart.number(course.latencyMs(99)),
-                    Chart.number(course.latencyMs(100)));
-            Chart chart = Chart.logarithmic(bins, LOW_CHART, lowest(course.median()), highest(course.highest()));
+                    number(course.latencyMs(50)), number(course.latencyMs(99)), number(course.latencyMs(100)));
+            TimeChart chart =
+                    TimeChart.logarithmic(bins.span(), LOW_CHART, lowest(course.median()), highest(course.highest()));
             background(chart);
             chart.line(course.highest(), "max", false)
                     .line(course.high(), "p99", false)
                     .line(course.median(), "p50", false);
-            html.append(chart.svg("delivery latency of " + name));
+            html.raw(chart.svg("delivery latency of " + name));
         }
-        add("</section>");
+        html.line("</section>");
     }
 
     private List<double[]> inOrder(Map<String, double[]> byBroker) {
@@ -333,9 +338,9 @@ public final class ReportPage {
         Map<String, Object> all = new LinkedHashMap<>();
         all.put("bins", bins.count());
         all.put("seconds", bins.widthSeconds());
-        all.put("left", Chart.LEFT / (double) Chart.WIDTH);
-        all.put("right", Chart.RIGHT / (double) Chart.WIDTH);
-        all.put("width", Chart.WIDTH);
+        all.put("left", TimeChart.LEFT / (double) TimeChart.WIDTH);
+        all.put("right", TimeChart.RIGHT / (double) TimeChart.WIDTH);
+        all.put("width", TimeChart.WIDTH);
         all.put("topics", topics.stream().map(this::data).toList());
         try {
             // So that no name in it can end the script.
@@ -369,12 +374,11 @@ public final class ReportPage {
                 .toList();
     }
 
-    static String escaped(String text) {
-        return text.replace("&", "&amp;")
-                .replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("'", "&#39;")
-                .replace("\"", "&quot;");
+    private static String number(double value) {
+        if (value != 0 && Math.abs(value) < 10 && value != Math.rint(value)) {
+            return Double.toString(Math.rint(value * 1_000) / 1_000);
+        }
+        return String.format(Locale.ROOT, "%,d", Math.round(value));
     }
 
     private static String resource(String name) {

@@ -1,5 +1,7 @@
 package io.weir.cluster.chaos.report;
 
+import io.weir.supervisor.chart.TimeChart;
+
 /** Equal spans of time that a history is divided into, few enough to draw. */
 record TimeBins(long originNs, long widthNs, int count) {
     private static final int MOST = 240;
@@ -38,6 +40,10 @@ record TimeBins(long originNs, long widthNs, int count) {
 
     double seconds(long ns) {
         return (ns - originNs) / 1e9;
+    }
+
+    TimeChart.Span span() {
+        return new TimeChart.Span(count, widthSeconds());
     }
 
     double spanSeconds() {

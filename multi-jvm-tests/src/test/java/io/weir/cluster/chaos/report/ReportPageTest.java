@@ -8,6 +8,7 @@ import io.weir.cluster.history.HistoryWriter;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.supervisor.chart.TimeChart;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -94,8 +95,8 @@ class ReportPageTest {
         NodeList bars = pictures(page).get(0).getElementsByTagName("rect");
         double from = Double.parseDouble(((Element) bars.item(0)).getAttribute("x"));
         double width = Double.parseDouble(((Element) bars.item(0)).getAttribute("width"));
-        double second = (Chart.WIDTH - Chart.LEFT - Chart.RIGHT) / 60.25;
-        assertThat(from).isBetween(Chart.LEFT + 9.9 * second, Chart.LEFT + 10.1 * second);
+        double second = (TimeChart.WIDTH - TimeChart.LEFT - TimeChart.RIGHT) / 60.25;
+        assertThat(from).isBetween(TimeChart.LEFT + 9.9 * second, TimeChart.LEFT + 10.1 * second);
         assertThat(width).isBetween(9.9 * second, 10.1 * second);
     }
 

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -59,10 +58,7 @@ public final class BrokerCalibrateCommand implements Callable<Integer> {
     private ClusterOption cluster;
 
     @Mixin
-    private ClientSecret secret;
-
-    @Mixin
-    private ClientTls tls;
+    private ClientAccess access;
 
     @Mixin
     private Output output;
@@ -113,10 +109,9 @@ public final class BrokerCalibrateCommand implements Callable<Integer> {
     }
 
     private Result calibrate(Expected broker) {
-        Optional<String> shown = secret.read();
-        Optional<SSLContext> context = tls.context();
+        access.read();
         Calibration.Found found;
-        try (Calibration calibration = new Calibration(Endpoint.parse(broker.tcp()), shown, context)) {
+        try (Calibration calibration = new Calibration(Endpoint.parse(broker.tcp()), access)) {
             found = calibration.measure(
                     Math.round(objectiveMs * 1e6),
                     Math.round(roundSeconds * 1e9),

@@ -4,12 +4,10 @@ import io.weir.config.Endpoint;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import javax.net.ssl.SSLContext;
 
 /**
  * Measures what one broker carries, from outside: a publisher and a consumer of an ephemeral topic there, which placement leaves alone.
@@ -41,9 +39,9 @@ final class Calibration implements AutoCloseable {
     private long sent;
     private long published;
 
-    Calibration(Endpoint broker, Optional<String> secret, Optional<SSLContext> tls) throws IOException {
-        publisher = NsqConnection.open(broker, secret, tls);
-        consumer = NsqConnection.open(broker, secret, tls);
+    Calibration(Endpoint broker, ClientAccess access) throws IOException {
+        publisher = access.open(broker);
+        consumer = access.open(broker);
         consumer.write("SUB " + TOPIC + " calibration#ephemeral\n");
         consumer.expectResponse();
         consumer.write("RDY 2500\n");
@@ -104,7 +102,7 @@ final class Calibration implements AutoCloseable {
      * All of it, some twenty seconds.
      *
      * @param objectiveNs the p99 that is to be met
-     * @param progress told what is going on
+     * @param progress gets a line about each step
      */
     Found measure(long objectiveNs, long roundNs, Consumer<String> progress) throws IOException {
         progress.accept("warming up");

@@ -18,13 +18,14 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A blocking connection to anything that speaks NSQ V2, for {@code weir pub} and {@code weir sub}. One thread reads; any may write.
+ * A blocking connection to anything that speaks NSQ V2: what {@code weir pub}, {@code weir sub}, chaos and the demo publish and consume
+ * with. One thread reads; any may write.
  *
  * <pre>
  *  int32 size | int32 type (0 response, 1 error, 2 message) | content
  * </pre>
  */
-final class NsqConnection implements AutoCloseable {
+public final class NsqConnection implements AutoCloseable {
     private static final int CONNECT_WITHIN_MS = 5_000;
     /** A broker that sends not even a heartbeat for so long is gone; twice the usual interval. */
     private static final int SILENT_FOR_MS = 60_000;
@@ -42,7 +43,7 @@ final class NsqConnection implements AutoCloseable {
         record Message(long timestampNs, int attempts, String id, byte[] body) implements Frame {}
     }
 
-    /** Set again by {@link #secure} before anybody else knows of this. */
+    /** Replaced by {@link #secure} before any other thread sees this connection. */
     private Socket socket;
 
     private DataInputStream in;
@@ -63,18 +64,30 @@ final class NsqConnection implements AutoCloseable {
      * @param tls if present the connection is encrypted, or not made
      */
     static NsqConnection open(Endpoint endpoint, Optional<String> secret, Optional<SSLContext> tls) throws IOException {
+        NsqConnection connection = open(endpoint, secret, tls, CONNECT_WITHIN_MS);
+        connection.waitAtMost(SILENT_FOR_MS);
+        return connection;
+    }
+
+    /** In the clear and without a secret. The broker counts as gone when it is silent for as long as connecting may take. */
+    public static NsqConnection open(Endpoint endpoint, int connectWithinMs) throws IOException {
+        return open(endpoint, Optional.empty(), Optional.empty(), connectWithinMs);
+    }
+
+    private static NsqConnection open(
+            Endpoint endpoint, Optional<String> secret, Optional<SSLContext> tls, int connectWithinMs)
+            throws IOException {
         InetSocketAddress address = new InetSocketAddress(endpoint.host(), endpoint.port());
         if (address.isUnresolved()) {
             throw new IOException("there is no host " + endpoint.host());
         }
         Socket socket = new Socket();
         try {
-            socket.connect(address, CONNECT_WITHIN_MS);
+            socket.connect(address, connectWithinMs);
             socket.setTcpNoDelay(true);
-            socket.setSoTimeout(CONNECT_WITHIN_MS);
+            socket.setSoTimeout(connectWithinMs);
             NsqConnection connection = new NsqConnection(socket);
             connection.identify(endpoint, secret, tls);
-            connection.waitAtMost(SILENT_FOR_MS);
             return connection;
         } catch (IOException e) {
             socket.close();
@@ -117,13 +130,23 @@ final class NsqConnection implements AutoCloseable {
         use(secured);
     }
 
-    /** From here on the broker counts as gone when it is silent for so long. */
-    void waitAtMost(int silentMs) throws IOException {
+    /** From now on the broker counts as gone when it is silent for so long. */
+    public void waitAtMost(int silentMs) throws IOException {
         socket.setSoTimeout(silentMs);
     }
 
     void publish(String topic, byte[] body) throws IOException {
         write("PUB " + topic + "\n", body);
+    }
+
+    /** Publishes, and waits for the answer: OK, or the error's text. Only for a connection that is not subscribed. */
+    public String publishAndWait(String topic, byte[] body) throws IOException {
+        publish(topic, body);
+        Frame frame = read();
+        if (frame instanceof Frame.Failure failure) {
+            return failure.text();
+        }
+        return answer(frame);
     }
 
     /** @param bodies each after its length, with their number in front */
@@ -152,6 +175,10 @@ final class NsqConnection implements AutoCloseable {
             String text = failure.text();
             throw new Refusal(text.contains("TLS required") ? text + ": --tls-ca" : text);
         }
+        return answer(frame);
+    }
+
+    private static String answer(Frame frame) throws IOException {
         if (frame instanceof Frame.Response response) {
             return response.text();
         }
@@ -206,7 +233,7 @@ final class NsqConnection implements AutoCloseable {
         socket.close();
     }
 
-    /** The broker understood, and said no: to try again the same way is in vain. */
+    /** The broker understood and refused: trying again the same way does not help. */
     static final class Refusal extends IOException {
         Refusal(String text) {
             super(text);

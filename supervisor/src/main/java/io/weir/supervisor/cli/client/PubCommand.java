@@ -11,11 +11,9 @@ import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -50,10 +48,7 @@ public final class PubCommand implements CliCommand {
     private BrokerAddresses brokers;
 
     @Mixin
-    private ClientSecret secret;
-
-    @Mixin
-    private ClientTls tls;
+    private ClientAccess access;
 
     @Parameters(index = "0", paramLabel = "TOPIC", description = "Where to publish.")
     private String topic;
@@ -106,12 +101,11 @@ public final class PubCommand implements CliCommand {
     }
 
     private NsqConnection connect(List<Endpoint> endpoints) {
-        Optional<String> shown = secret.read();
-        Optional<SSLContext> context = tls.context();
+        access.read();
         IOException last = null;
         for (Endpoint endpoint : endpoints) {
             try {
-                return NsqConnection.open(endpoint, shown, context);
+                return access.open(endpoint);
             } catch (NsqConnection.Refusal e) {
                 throw new CliException(ExitCode.FAILED, endpoint + " refused: " + e.getMessage());
             } catch (IOException e) {

@@ -17,10 +17,8 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,10 +51,7 @@ public final class SubCommand implements CliCommand {
     private BrokerAddresses brokers;
 
     @Mixin
-    private ClientSecret secret;
-
-    @Mixin
-    private ClientTls tls;
+    private ClientAccess access;
 
     @Mixin
     private Output output;
@@ -83,14 +78,13 @@ public final class SubCommand implements CliCommand {
         }
         left = count == null ? Long.MAX_VALUE : count;
         List<Endpoint> endpoints = brokers.endpoints();
-        Optional<String> shown = secret.read();
-        Optional<SSLContext> context = tls.context();
+        access.read();
         Thread hook = new Thread(this::stop, "weir-sub-stop");
         Runtime.getRuntime().addShutdownHook(hook);
         try {
             pauseMs = FIRST_PAUSE_MS;
             for (int turn = 0; left > 0 && !stopping; turn++) {
-                consume(endpoints.get(turn % endpoints.size()), shown, context);
+                consume(endpoints.get(turn % endpoints.size()));
             }
             return ExitCode.OK;
         } finally {
@@ -103,9 +97,8 @@ public final class SubCommand implements CliCommand {
         }
     }
 
-    private void consume(Endpoint endpoint, Optional<String> shown, Optional<SSLContext> context)
-            throws InterruptedException {
-        try (NsqConnection connection = NsqConnection.open(endpoint, shown, context)) {
+    private void consume(Endpoint endpoint) throws InterruptedException {
+        try (NsqConnection connection = access.open(endpoint)) {
             connection.write("SUB " + topic + " " + channel + "\n");
             connection.expectResponse();
             connection.write("RDY " + credit() + "\n");
@@ -116,7 +109,7 @@ public final class SubCommand implements CliCommand {
             throw new CliException(ExitCode.FAILED, "the broker refused: " + e.getMessage());
         } catch (IOException e) {
             if (!stopping && left > 0) {
-                tell("weir: " + endpoint + " is lost (" + e.getMessage() + "): trying again in " + pauseMs + " ms");
+                tell("weir: " + endpoint + " is lost (" + e.getMessage() + "), next try in " + pauseMs + " ms");
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
                 pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
             }

@@ -160,14 +160,14 @@ public final class LabCommand implements CliCommand {
         List<Experiment> chosen = chosen(Catalogue.onClassPath());
         checkSeeds(chosen);
         LabFiles files = new LabFiles(csv, plot);
-        ReadOptions told = new ReadOptions(options);
+        ReadOptions given = new ReadOptions(options);
         LabProgress shown = new LabProgress(spec.commandLine().getErr(), progress, System::nanoTime);
         List<LabOutcome> outcomes = new ArrayList<>();
         for (Experiment experiment : chosen) {
             shown.start(experiment.name(), outcomes.size() + 1, chosen.size());
             LabOutcome outcome;
             try {
-                outcome = run(experiment, told, shown, files);
+                outcome = run(experiment, given, shown, files);
             } finally {
                 shown.clear();
             }
@@ -183,8 +183,8 @@ public final class LabCommand implements CliCommand {
         } else if (outcomes.size() > 1) {
             LabText.summary(outcomes).forEach(output::println);
         }
-        if (!told.unread().isEmpty()) {
-            throw CliException.usage("no experiment of this run has an option " + String.join(", ", told.unread())
+        if (!given.unread().isEmpty()) {
+            throw CliException.usage("no experiment of this run has an option " + String.join(", ", given.unread())
                     + "; what came out was measured without it");
         }
         return outcomes.stream().allMatch(LabOutcome::holds) ? ExitCode.OK : ExitCode.FAILED;
@@ -228,8 +228,8 @@ public final class LabCommand implements CliCommand {
         return seeds != null ? seeds : experiment.defaultSeeds();
     }
 
-    private LabOutcome run(Experiment experiment, ReadOptions told, LabProgress shown, LabFiles files) {
-        LabRun run = new LabRun(seedsOf(experiment), firstSeed, told, shown);
+    private LabOutcome run(Experiment experiment, ReadOptions given, LabProgress shown, LabFiles files) {
+        LabRun run = new LabRun(seedsOf(experiment), firstSeed, given, shown);
         long startNs = System.nanoTime();
         try {
             LabReport report = experiment.run(run);

@@ -1,11 +1,10 @@
 package io.weir.supervisor.cli.lab;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.lab.CsvTable;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Table;
-import io.weir.supervisor.lab.SvgChart;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -51,9 +50,9 @@ final class LabFiles {
         }
         List<String> charts = new ArrayList<>();
         if (plotDirectory != null) {
-            for (Chart chart : report.charts()) {
+            for (LineChart chart : report.charts()) {
                 Path file = unused(plotDirectory, experiment, chart.fileName(), ".svg");
-                write(file, SvgChart.render(chart), ANEW);
+                write(file, chart.svg(), ANEW);
                 charts.add(file.toString());
             }
         }

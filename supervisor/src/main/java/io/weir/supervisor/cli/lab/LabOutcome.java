@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** An experiment that ran: what it was told, what it found, which charts were written, and how long it took. */
+/** An experiment that ran: its options, what it found, which charts were written, and how long it took. */
 record LabOutcome(Experiment experiment, LabRun run, LabReport report, List<String> charts, long elapsedNs) {
     boolean holds() {
         return report.holds();

@@ -1,6 +1,5 @@
 package io.weir.supervisor.cli.topic;
 
-import io.weir.config.value.ChannelName;
 import io.weir.supervisor.cli.CliCommand;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ClusterOption;
@@ -84,8 +83,7 @@ public final class ChannelCommand implements CliCommand {
             })
     int limit(
             @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
-            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel,
+            @Mixin ChannelParameters channel,
             @Option(names = "--rate", paramLabel = "R", description = "Deliveries a second, above 0.") Double rate,
             @Option(names = "--burst", paramLabel = "B", description = "Deliveries at once, at least 1.") Double burst,
             @Option(names = "--none", description = "No limit from now on.") boolean none) {
@@ -94,10 +92,10 @@ public final class ChannelCommand implements CliCommand {
         }
         if (none) {
             return TopicCommand.change(
-                    cluster, "DELETE", path(topic, channel) + "/limit", channel + " has no limit of its own");
+                    cluster, "DELETE", channel.path() + "/limit", channel.name() + " has no limit of its own");
         }
-        cluster.ask("PUT", path(topic, channel), Optional.of(TopicRequest.channelLimit(rate, burst)));
-        System.out.println(channel + " hands out at most " + TopicDescribeCommand.amount(burst) + " + "
+        cluster.ask("PUT", channel.path(), Optional.of(TopicRequest.channelLimit(rate, burst)));
+        System.out.println(channel.name() + " hands out at most " + TopicDescribeCommand.amount(burst) + " + "
                 + TopicDescribeCommand.amount(rate) + "·t messages in t seconds");
         return ExitCode.OK;
     }
@@ -107,11 +105,9 @@ public final class ChannelCommand implements CliCommand {
             mixinStandardHelpOptions = true,
             description = "Make a channel, so that messages are kept for it before its first consumer comes.",
             footer = {"", "Example:", "  weir channel create orders billing"})
-    int create(
-            @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
-            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel) {
-        return TopicCommand.change(cluster, "PUT", path(topic, channel), channel + " is a channel of " + topic);
+    int create(@Mixin ClusterOption cluster, @Mixin ChannelParameters channel) {
+        return TopicCommand.change(
+                cluster, "PUT", channel.path(), channel.name() + " is a channel of " + channel.topic());
     }
 
     @Command(
@@ -119,11 +115,8 @@ public final class ChannelCommand implements CliCommand {
             mixinStandardHelpOptions = true,
             description = "Keep messages from a channel's consumers until 'weir channel resume'.",
             footer = {"", "Example:", "  weir channel pause orders billing"})
-    int pause(
-            @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
-            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel) {
-        return TopicCommand.change(cluster, "POST", path(topic, channel) + "/pause", channel + " is paused");
+    int pause(@Mixin ClusterOption cluster, @Mixin ChannelParameters channel) {
+        return TopicCommand.change(cluster, "POST", channel.path() + "/pause", channel.name() + " is paused");
     }
 
     @Command(
@@ -131,11 +124,8 @@ public final class ChannelCommand implements CliCommand {
             mixinStandardHelpOptions = true,
             description = "End a pause.",
             footer = {"", "Example:", "  weir channel resume orders billing"})
-    int resume(
-            @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
-            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel) {
-        return TopicCommand.change(cluster, "POST", path(topic, channel) + "/resume", channel + " goes on");
+    int resume(@Mixin ClusterOption cluster, @Mixin ChannelParameters channel) {
+        return TopicCommand.change(cluster, "POST", channel.path() + "/resume", channel.name() + " goes on");
     }
 
     @Command(
@@ -143,19 +133,7 @@ public final class ChannelCommand implements CliCommand {
             mixinStandardHelpOptions = true,
             description = "Delete a channel with all messages that brokers keep for it.",
             footer = {"", "Example:", "  weir channel delete orders billing"})
-    int delete(
-            @Mixin ClusterOption cluster,
-            @Parameters(paramLabel = "TOPIC", description = "The topic.") String topic,
-            @Parameters(paramLabel = "CHANNEL", description = "The channel.") String channel) {
-        return TopicCommand.change(cluster, "DELETE", path(topic, channel), channel + " is deleted");
-    }
-
-    private static String path(String topic, String channel) {
-        try {
-            return TopicChange.path(topic) + "/channels/"
-                    + new ChannelName(channel).value().replace("#", "%23");
-        } catch (IllegalArgumentException e) {
-            throw CliException.usage(e.getMessage());
-        }
+    int delete(@Mixin ClusterOption cluster, @Mixin ChannelParameters channel) {
+        return TopicCommand.change(cluster, "DELETE", channel.path(), channel.name() + " is deleted");
     }
 }

@@ -22,8 +22,8 @@ import picocli.CommandLine.Parameters;
             "Change a topic's limit, floor or adaptation; what is not given stays as it is.",
             "More takes effect at once. Less is taken back from the brokers first, which takes a moment: the command waits until "
                     + "it is complete, and at no moment more passes than the old limit allows.",
-            "A change that comes while another one is under way waits for it. Of several that wait the last one wins, and the "
-                    + "others are told so; one that waits for longer than 4 s is not made, and the error says what is in the way."
+            "A change waits for the one before it. Of several that wait the last one wins, and the others report that. A change "
+                    + "that has waited for 4 s is not made, and the error says what is in the way."
         },
         footer = {
             "",

@@ -10,12 +10,12 @@ import io.weir.limiter.simulation.LimiterWorld.Setup;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
 import io.weir.limiter.simulation.SimulatedLinks;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.LimiterTrial;
@@ -174,7 +174,7 @@ public final class CorrelatedBursts implements Experiment {
         return new Table(title, columns, rows);
     }
 
-    private static Chart chart(Map<Key, LimiterTrial> trials) {
+    private static LineChart chart(Map<Key, LimiterTrial> trials) {
         double[] sizes = GROUP_SIZES.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         for (Design design : Design.values()) {
@@ -187,7 +187,7 @@ public final class CorrelatedBursts implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "correlated-bursts",
                 "Correlated publishers over six brokers (SRTM Fig. 9a)",
                 new Axis("correlation group size", false),

@@ -11,12 +11,12 @@ import io.weir.limiter.simulation.LimiterWorld.Setup;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
 import io.weir.limiter.simulation.SimulatedLinks;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.LimiterTrial;
@@ -306,7 +306,7 @@ public final class DrlPenalty implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Map<String, LimiterTrial> trials) {
+    private static LineChart chart(Map<String, LimiterTrial> trials) {
         double[] ks = IntStream.rangeClosed(1, MAX_K).asDoubleStream().toArray();
         List<Series> series = new ArrayList<>();
         series.add(new Series("SRTM, end to end", new double[] {MAX_K}, new double[] {PAPER_P99_MS}, true));
@@ -323,7 +323,7 @@ public final class DrlPenalty implements Experiment {
                     .toArray();
             series.add(new Series(design.label, ks, ys, false));
         }
-        return new Chart(
+        return new LineChart(
                 "drl-penalty",
                 "DRL penalty: 1,000 Poisson publishers of 10 msg/s (SRTM Fig. 6a)",
                 new Axis("number of brokers k", false),

@@ -9,12 +9,12 @@ import io.weir.limiter.simulation.LimiterWorld.Setup;
 import io.weir.limiter.simulation.PublisherArrivals;
 import io.weir.limiter.simulation.PublisherArrivals.Placement;
 import io.weir.limiter.simulation.SimulatedLinks;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.LimiterTrial;
@@ -142,9 +142,9 @@ public final class DrlTradeoff implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Map<String, LimiterTrial> trials) {
+    private static LineChart chart(Map<String, LimiterTrial> trials) {
         double[] ks = IntStream.rangeClosed(1, MAX_K).asDoubleStream().toArray();
-        return new Chart(
+        return new LineChart(
                 "drl-tradeoff",
                 "Trade-off: 6,000 Poisson publishers of 10 msg/s (SRTM Fig. 6b)",
                 new Axis("number of brokers k", false),

@@ -6,12 +6,12 @@ import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.simulation.GossipLimiters;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.SlottedLimiters;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.MeanCurve;
@@ -164,7 +164,7 @@ public final class GdrlDynamic implements Experiment {
                     rows);
         }
 
-        Chart fig5() {
+        LineChart fig5() {
             List<Series> series = new ArrayList<>();
             for (int d = 0; d < DRAWN.length; d++) {
                 double[] xs = new double[POINTS];
@@ -176,7 +176,7 @@ public final class GdrlDynamic implements Experiment {
                 series.add(new Series("λ_" + (DRAWN[d] + 1), xs, real, true));
                 series.add(new Series("estimate of λ_" + (DRAWN[d] + 1), xs, estimates[d], false));
             }
-            return new Chart(
+            return new LineChart(
                     "gdrl-dynamic-demand",
                     "Demand and its estimates, as GDRL Fig. 5 (four of ten limiters, one seed)",
                     new Axis("time (slots)", false),
@@ -184,26 +184,13 @@ public final class GdrlDynamic implements Experiment {
                     series);
         }
 
-        Chart fig6q() {
-            List<Series> series = new ArrayList<>();
-            for (int i = 0; i < N; i++) {
-                series.add(q[i].series("q_" + (i + 1)));
-            }
-            return new Chart(
-                    "gdrl-dynamic-q",
-                    "Performance indicators q(t), as GDRL Fig. 6",
-                    new Axis("time (slots)", false),
-                    new Axis("q_i(t) = λ_i(t) − C_i(t)", false),
-                    series);
+        LineChart fig6q() {
+            return GdrlSetup.indicatorChart(
+                    "gdrl-dynamic-q", "Performance indicators q(t), as GDRL Fig. 6", "q_i(t) = λ_i(t) − C_i(t)", q);
         }
 
-        Chart fig6jain() {
-            return new Chart(
-                    "gdrl-dynamic-jfi",
-                    "JFI(q(t)), as GDRL Fig. 6",
-                    new Axis("time (slots)", false),
-                    new Axis("JFI(q(t))", false),
-                    List.of(jain.series("GDRL, ring of 10")));
+        LineChart fig6jain() {
+            return GdrlSetup.fairnessChart("gdrl-dynamic-jfi", "JFI(q(t)), as GDRL Fig. 6", jain);
         }
 
         List<Finding> findings() {
@@ -339,8 +326,8 @@ public final class GdrlDynamic implements Experiment {
                 rows);
     }
 
-    private static Chart surgeChart(Surge surge) {
-        return new Chart(
+    private static LineChart surgeChart(Surge surge) {
+        return new LineChart(
                 "gdrl-dynamic-surge",
                 "Admitted by all limiters when half of ten double their demand",
                 new Axis("time (slots)", false),

@@ -8,12 +8,12 @@ import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.SynchronousGdrl;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.SlottedLimiters;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.MeanCurve;
@@ -192,14 +192,14 @@ public final class GdrlScale implements Experiment {
         return rounds == MAX_ROUNDS ? "> " + MAX_ROUNDS : Integer.toString(rounds);
     }
 
-    private static Chart fig7(MeanCurve[][] curves) {
+    private static LineChart fig7(MeanCurve[][] curves) {
         List<Series> series = new ArrayList<>();
         for (int s = 0; s < SIZES.length; s++) {
             for (int d = 0; d < DEGREES.length; d++) {
                 series.add(curves[s][d].series("N = " + SIZES[s] + ", d = " + DEGREES[d]));
             }
         }
-        return new Chart(
+        return new LineChart(
                 "gdrl-scale-jfi",
                 "JFI(q(t)) on random d-regular graphs, as GDRL Fig. 7",
                 new Axis("time (slots)", false),
@@ -207,7 +207,7 @@ public final class GdrlScale implements Experiment {
                 series);
     }
 
-    private static Chart roundsChart(int[][] rounds) {
+    private static LineChart roundsChart(int[][] rounds) {
         String[] names = {"ring", "ring, accelerated", "chord √N", "chord √N, accelerated", "binary chords, accelerated"
         };
         List<Series> series = new ArrayList<>();
@@ -220,7 +220,7 @@ public final class GdrlScale implements Experiment {
             }
             series.add(new Series(names[variant], xs, ys, false));
         }
-        return new Chart(
+        return new LineChart(
                 "gdrl-scale-rounds",
                 "Rounds to JFI 0.99 with the demand known (cut at 200,000)",
                 new Axis("limiters N", true),

@@ -4,6 +4,12 @@ import io.weir.limiter.algorithm.EdgeStep;
 import io.weir.limiter.algorithm.Graph;
 import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.simulation.SlottedLimiters;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
+import io.weir.supervisor.lab.MeanCurve;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.random.RandomGenerator;
 
 /** The parameters of gdrl's section III, which its three experiments share. */
@@ -33,6 +39,25 @@ final class GdrlSetup {
         int degree = graph.maxDegree();
         EdgeStep step = EdgeStep.synchronous(Indicator.SPARE_BANDWIDTH, 1.0 / (2 * degree), degree);
         return new SlottedLimiters(graph, step, alpha, rate, demand, random);
+    }
+
+    /** The performance indicators over time, a line for each limiter; {@code symbols} is how the axis names them. */
+    static LineChart indicatorChart(String file, String title, String symbols, MeanCurve[] q) {
+        List<Series> series = new ArrayList<>();
+        for (int i = 0; i < q.length; i++) {
+            series.add(q[i].series("q_" + (i + 1)));
+        }
+        return new LineChart(file, title, new Axis("time (slots)", false), new Axis(symbols, false), series);
+    }
+
+    /** Jain's fairness index of the indicators over time. */
+    static LineChart fairnessChart(String file, String title, MeanCurve jain) {
+        return new LineChart(
+                file,
+                title,
+                new Axis("time (slots)", false),
+                new Axis("JFI(q(t))", false),
+                List.of(jain.series("GDRL, ring of 10")));
     }
 
     /** The JFI that remains when every q_i is off by an error of this variance. */

@@ -7,12 +7,10 @@ import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.SynchronousGdrl;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.SlottedLimiters;
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.MeanCurve;
@@ -148,26 +146,13 @@ public final class GdrlStatic implements Experiment {
                     rows);
         }
 
-        Chart fig3() {
-            List<Series> series = new ArrayList<>();
-            for (int i = 0; i < N; i++) {
-                series.add(q[i].series("q_" + (i + 1)));
-            }
-            return new Chart(
-                    "gdrl-static-q",
-                    "Performance indicators q(t), as GDRL Fig. 3",
-                    new Axis("time (slots)", false),
-                    new Axis("q_i(t) = λ_i − C_i(t)", false),
-                    series);
+        LineChart fig3() {
+            return GdrlSetup.indicatorChart(
+                    "gdrl-static-q", "Performance indicators q(t), as GDRL Fig. 3", "q_i(t) = λ_i − C_i(t)", q);
         }
 
-        Chart fig4() {
-            return new Chart(
-                    "gdrl-static-jfi",
-                    "JFI(q(t)), as GDRL Fig. 4",
-                    new Axis("time (slots)", false),
-                    new Axis("JFI(q(t))", false),
-                    List.of(jain.series("GDRL, ring of 10")));
+        LineChart fig4() {
+            return GdrlSetup.fairnessChart("gdrl-static-jfi", "JFI(q(t)), as GDRL Fig. 4", jain);
         }
 
         Finding equalised() {

@@ -7,10 +7,10 @@ import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.simulation.MembershipWorld;
 import io.weir.limiter.simulation.MembershipWorld.Inheritance;
 import io.weir.limiter.simulation.Sample;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
@@ -67,17 +67,17 @@ public final class RamsdenMembership implements Experiment {
     @Override
     public LabReport run(LabRun run) {
         Story exact = new Story(Inheritance.EXACT);
-        Story asTold = new Story(Inheritance.AS_TOLD);
+        Story asHeard = new Story(Inheritance.AS_TOLD);
         int done = 0;
         for (long seed : run.seedStream().toArray()) {
             exact.play(new SplittableRandom(seed));
-            asTold.play(new SplittableRandom(seed));
+            asHeard.play(new SplittableRandom(seed));
             run.progress().at(++done, run.seeds(), "seed " + seed);
         }
         return new LabReport(
-                List.of(exact.table(), asTold.table()),
-                List.of(jainChart(exact), usableChart(exact, asTold)),
-                findings(exact, asTold));
+                List.of(exact.table(), asHeard.table()),
+                List.of(jainChart(exact), usableChart(exact, asHeard)),
+                findings(exact, asHeard));
     }
 
     private static BrokerId broker(int i) {
@@ -247,7 +247,7 @@ public final class RamsdenMembership implements Experiment {
             return new Table(
                     inheritance == Inheritance.EXACT
                             ? "Exact inheritance from a broker that stopped (rounds of 1 s, gain 1/2, noticed after 5 s)"
-                            : "Inheritance as the papers describe it: what the buddy was told, from whoever is silent for 5 s",
+                            : "Inheritance as the papers describe it: what the buddy heard last, from whoever is silent for 5 s",
                     List.of(
                             "event",
                             "s to JFI 0.99, or to the next event",
@@ -258,8 +258,8 @@ public final class RamsdenMembership implements Experiment {
         }
     }
 
-    private static Chart jainChart(Story exact) {
-        return new Chart(
+    private static LineChart jainChart(Story exact) {
+        return new LineChart(
                 "ramsden-membership-jfi",
                 "Fairness of the fill ratio S/D through join, leave, failure and netsplit",
                 new Axis("time (s)", false),
@@ -267,16 +267,16 @@ public final class RamsdenMembership implements Experiment {
                 List.of(exact.jain.series("exact inheritance")));
     }
 
-    private static Chart usableChart(Story exact, Story asTold) {
-        return new Chart(
+    private static LineChart usableChart(Story exact, Story asHeard) {
+        return new LineChart(
                 "ramsden-membership-supply",
                 "Supply in use by running brokers",
                 new Axis("time (s)", false),
                 new Axis("usable supply / R", false),
-                List.of(exact.usable.series("exact inheritance"), asTold.usable.series("as the papers describe it")));
+                List.of(exact.usable.series("exact inheritance"), asHeard.usable.series("as the papers describe it")));
     }
 
-    private static List<Finding> findings(Story exact, Story asTold) {
+    private static List<Finding> findings(Story exact, Story asHeard) {
         double mostUsable = 0;
         double slowest = 0;
         for (Chapter chapter : exact.chapters) {
@@ -286,8 +286,8 @@ public final class RamsdenMembership implements Experiment {
             }
         }
         Chapter failed = exact.chapter(CRASH);
-        Chapter split = asTold.chapter(SPLIT);
-        Chapter healed = asTold.chapter(HEAL);
+        Chapter split = asHeard.chapter(SPLIT);
+        Chapter healed = asHeard.chapter(HEAL);
         return List.of(
                 new Finding(
                         "supply is passed around, so the aggregate never exceeds R (1.3), whatever the membership does",
@@ -325,14 +325,14 @@ public final class RamsdenMembership implements Experiment {
                         LabReport.text("changed by %.5f ± %.5f R", exact.sideKept.mean(), exact.sideKept.halfWidth95()),
                         Math.abs(exact.sideKept.mean()) < 0.01),
                 new Finding(
-                        "ours: what a buddy was told last (gdrl IV) is not what a failed broker held; supply is lost or made",
-                        "off by more than 0.5% of R as told, by nothing when exact",
+                        "ours: what a buddy heard last (gdrl IV) is not what a failed broker held; supply is lost or made",
+                        "off by more than 0.5% of R as heard, by nothing when exact",
                         LabReport.text(
-                                "%.4f ± %.4f R as told, %.1f R exact",
-                                asTold.inheritanceError.mean(),
-                                asTold.inheritanceError.halfWidth95(),
+                                "%.4f ± %.4f R as heard, %.1f R exact",
+                                asHeard.inheritanceError.mean(),
+                                asHeard.inheritanceError.halfWidth95(),
                                 exact.inheritanceError.max()),
-                        asTold.inheritanceError.mean() > 0.005 && exact.inheritanceError.max() == 0),
+                        asHeard.inheritanceError.mean() > 0.005 && exact.inheritanceError.max() == 0),
                 new Finding(
                         "ours: a buddy that sees only silence cannot tell a cut from a failure; inheriting then counts supply twice,"
                                 + " for good",

@@ -10,13 +10,13 @@ import io.weir.limiter.simulation.BucketSplit;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.ShapedArrivals;
 import io.weir.limiter.simulation.SplitComparison;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import java.util.ArrayList;
@@ -233,7 +233,7 @@ public final class SplitProposition implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Map<ArrivalProcess, Outcome[]> outcomes) {
+    private static LineChart chart(Map<ArrivalProcess, Outcome[]> outcomes) {
         List<Series> series = new ArrayList<>();
         outcomes.forEach((process, byK) -> {
             double[] ks = new double[MAX_K];
@@ -244,7 +244,7 @@ public final class SplitProposition implements Experiment {
             }
             series.add(new Series(process.label(), ks, means, false));
         });
-        return new Chart(
+        return new LineChart(
                 "split-proposition",
                 "Splitting a token bucket never helps",
                 new Axis("number of sub-token buckets k", false),

@@ -5,21 +5,11 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
-import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
-import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
-import io.weir.supervisor.lab.placement.PublisherTraffic.Kind;
 import io.weir.supervisor.lab.placement.PublisherTraffic.Timing;
 import io.weir.supervisor.placement.algorithm.Policy;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 
 /**
  * "Only split if you have to" (SRTM, 6.2 and Fig. 7): a topic of independent publishers on six idle brokers, spread over all of them ({@code lb}) or over
@@ -27,15 +17,12 @@ import java.util.Map;
  */
 public final class PlacementConcentration implements Experiment {
     private static final List<Integer> PUBLISHERS = List.of(1_000, 2_000, 4_000, 6_000, 8_000, 10_000);
-    private static final List<Integer> BATCHES = List.of(1, 10);
     /** The text names numbers up to here for Fig. 7's neighbours; with 10,000 in batches of ten a second broker is needed. */
     private static final int MET_UP_TO = 8_000;
 
     private static final double PAPER_LB_P99_MS = 14.7;
     private static final double MESSAGES = 100_000;
     private static final double BATCHED_MESSAGES = 1_000_000;
-
-    private record Key(Timing timing, int batch, int publishers, Policy policy) {}
 
     @Override
     public String name() {
@@ -59,113 +46,49 @@ public final class PlacementConcentration implements Experiment {
 
     @Override
     public LabReport run(LabRun run) {
-        Map<Key, PlacementTrial.Setup> setups = new LinkedHashMap<>();
-        for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
-                for (int publishers : PUBLISHERS) {
-                    for (Policy policy : List.of(Policy.LB, Policy.CONC)) {
-                        Kind kind = new Kind(timing, publishers, PlacementTrial.PUBLISHER_RATE, batch, 1, 0);
-                        setups.put(
-                                new Key(timing, batch, publishers, policy),
-                                PlacementTrial.Setup.of(
-                                        kind, policy, (batch == 1 ? MESSAGES : BATCHED_MESSAGES) / kind.totalRate()));
-                    }
-                }
-            }
-        }
-        Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
-        List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
-        for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
-                tables.add(table(timing, batch, outcomes));
-                charts.add(chart(timing, batch, outcomes));
-            }
-        }
-        return new LabReport(tables, charts, findings(outcomes));
+        PolicyPanels panels = PolicyPanels.run(
+                PUBLISHERS,
+                List.of(Policy.LB, Policy.CONC),
+                (kind, policy) -> PlacementTrial.Setup.of(
+                        kind, policy, (kind.batch() == 1 ? MESSAGES : BATCHED_MESSAGES) / kind.totalRate()),
+                run);
+        return new LabReport(
+                panels.tables(
+                        List.of("lb", "lb: brokers", "conc", "conc: brokers", "conc: rounds"),
+                        (policy, outcome) -> policy == Policy.LB
+                                ? List.of(estimate(outcome.p99Ms), outcome.brokers.mean())
+                                : List.of(estimate(outcome.p99Ms), outcome.brokers.mean(), outcome.rounds.mean())),
+                panels.charts("placement-concentration", panel -> "Concentration: " + panel + " (SRTM Fig. 7)"),
+                findings(panels));
     }
 
-    private static String panel(Timing timing, int batch) {
-        return timing.label + " publishers, batches of " + batch;
-    }
-
-    private static Table table(Timing timing, int batch, Map<Key, Outcome> outcomes) {
-        List<List<Object>> rows = new ArrayList<>();
-        for (int publishers : PUBLISHERS) {
-            Outcome lb = outcomes.get(new Key(timing, batch, publishers, Policy.LB));
-            Outcome conc = outcomes.get(new Key(timing, batch, publishers, Policy.CONC));
-            rows.add(List.of(
-                    publishers,
-                    estimate(lb.p99Ms),
-                    lb.brokers.mean(),
-                    estimate(conc.p99Ms),
-                    conc.brokers.mean(),
-                    conc.rounds.mean()));
-        }
-        return new Table(
-                "99th percentile latency in ms of the worst broker; " + panel(timing, batch),
-                List.of("publishers", "lb", "lb: brokers", "conc", "conc: brokers", "conc: rounds"),
-                rows);
-    }
-
-    private static Chart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
-        double[] xs = PUBLISHERS.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
-        for (Policy policy : List.of(Policy.LB, Policy.CONC)) {
-            series.add(new Series(
-                    policy.label(),
-                    xs,
-                    PUBLISHERS.stream()
-                            .mapToDouble(n -> outcomes.get(new Key(timing, batch, n, policy))
-                                    .p99Ms
-                                    .mean())
-                            .toArray(),
-                    false));
-        }
-        return new Chart(
-                "placement-concentration-" + timing.label.toLowerCase(Locale.ROOT) + "-" + batch,
-                "Concentration: " + panel(timing, batch) + " (SRTM Fig. 7)",
-                new Axis("publishers", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
-    }
-
-    private static List<Finding> findings(Map<Key, Outcome> outcomes) {
+    private static List<Finding> findings(PolicyPanels panels) {
         double worstConc = 0;
         double worstConcBeyond = 0;
         double bestLb = Double.POSITIVE_INFINITY;
         boolean falls = true;
         double leastAmplified = Double.POSITIVE_INFINITY;
         for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
+            for (int batch : PolicyPanels.BATCHES) {
                 double before = Double.POSITIVE_INFINITY;
                 for (int n : PUBLISHERS) {
-                    double lb = outcomes.get(new Key(timing, batch, n, Policy.LB))
-                            .p99Ms
-                            .mean();
-                    double conc =
-                            outcomes.get(new Key(timing, batch, n, Policy.CONC)).pooledP99Ms();
+                    double lb = panels.p99Ms(timing, batch, n, Policy.LB);
+                    double conc = panels.of(timing, batch, n, Policy.CONC).pooledP99Ms();
                     bestLb = Math.min(bestLb, lb);
                     worstConc = n <= MET_UP_TO ? Math.max(worstConc, conc) : worstConc;
                     worstConcBeyond = n > MET_UP_TO ? Math.max(worstConcBeyond, conc) : worstConcBeyond;
                     // Few seeds: a tenth is noise.
                     falls &= lb < 1.1 * before;
                     before = lb;
-                    double single =
-                            outcomes.get(new Key(timing, 1, n, Policy.LB)).p99Ms.mean();
+                    double single = panels.p99Ms(timing, 1, n, Policy.LB);
                     if (batch > 1) {
                         leastAmplified = Math.min(leastAmplified, lb / single);
                     }
                 }
-                falls &= before
-                        < outcomes.get(new Key(timing, batch, PUBLISHERS.get(0), Policy.LB))
-                                        .p99Ms
-                                        .mean()
-                                / 3;
+                falls &= before < panels.p99Ms(timing, batch, PUBLISHERS.get(0), Policy.LB) / 3;
             }
         }
-        double lbSmall =
-                outcomes.get(new Key(Timing.POISSON, 1, 1_000, Policy.LB)).p99Ms.mean();
+        double lbSmall = panels.p99Ms(Timing.POISSON, 1, 1_000, Policy.LB);
         return List.of(
                 new Finding(
                         "6.2: Conc meets the topic's SLO for all configurations",
@@ -185,10 +108,7 @@ public final class PlacementConcentration implements Experiment {
                         "falls from 1,000 to 10,000 publishers in all four panels",
                         text(
                                 "Poisson, batches of 1: %.1f ms to %.1f ms",
-                                lbSmall,
-                                outcomes.get(new Key(Timing.POISSON, 1, 10_000, Policy.LB))
-                                        .p99Ms
-                                        .mean()),
+                                lbSmall, panels.p99Ms(Timing.POISSON, 1, 10_000, Policy.LB)),
                         falls),
                 new Finding(
                         "6.2: burstiness amplifies the penalty",
@@ -198,7 +118,7 @@ public final class PlacementConcentration implements Experiment {
                 new Finding(
                         "Fig. 6a: 1,000 Poisson publishers on six brokers",
                         text(
-                                "%.1f ms, within a factor of two: b is not told, and one run's p99 wanders by a third",
+                                "%.1f ms, within a factor of two: the paper does not give b, and one run's p99 wanders by a third",
                                 PAPER_LB_P99_MS),
                         text("%.1f ms", lbSmall),
                         lbSmall > PAPER_LB_P99_MS / 2 && lbSmall < PAPER_LB_P99_MS * 2));

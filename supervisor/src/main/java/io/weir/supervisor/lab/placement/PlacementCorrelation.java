@@ -3,12 +3,10 @@ package io.weir.supervisor.lab.placement;
 import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -22,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * "If you split the load, split the burst" (SRTM, 6.4.1, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of ten, those of a group at the same
@@ -88,7 +87,7 @@ public final class PlacementCorrelation implements Experiment {
         }
         outcomes.putAll(PlacementTrial.run(same, run));
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             tables.add(table(timing, outcomes));
             charts.add(chart(timing, outcomes));
@@ -124,25 +123,18 @@ public final class PlacementCorrelation implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, Map<Key, Outcome> outcomes) {
-        double[] xs = GROUP_SIZES.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
+    private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
+        Map<String, IntToDoubleFunction> lines = new LinkedHashMap<>();
         for (Design design : Design.values()) {
-            series.add(new Series(
-                    design.label,
-                    xs,
-                    GROUP_SIZES.stream()
-                            .mapToDouble(size ->
-                                    outcomes.get(new Key(timing, size, design)).pooledP99Ms())
-                            .toArray(),
-                    false));
+            lines.put(design.label, size -> outcomes.get(new Key(timing, size, design))
+                    .pooledP99Ms());
         }
-        return new Chart(
+        return LatencyChart.of(
                 "placement-correlation-" + timing.label.toLowerCase(Locale.ROOT),
                 "Correlation-aware draw: " + timing.label + " publishers (SRTM Fig. 9, 10)",
-                new Axis("correlation group size", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
+                "correlation group size",
+                GROUP_SIZES,
+                lines);
     }
 
     private static List<Finding> findings(Map<Key, Outcome> outcomes) {

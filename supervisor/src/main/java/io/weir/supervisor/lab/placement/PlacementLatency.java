@@ -3,12 +3,12 @@ package io.weir.supervisor.lab.placement;
 import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -208,7 +208,7 @@ public final class PlacementLatency implements Experiment {
                 .orElseThrow();
     }
 
-    private static Chart chart(Map<Key, Outcome> outcomes) {
+    private static LineChart chart(Map<Key, Outcome> outcomes) {
         double[] xs = GROUP_SIZES.stream().mapToDouble(Integer::doubleValue).toArray();
         List<Series> series = new ArrayList<>();
         series.add(new Series("Table 1", xs, PAPER_SECONDS, true));
@@ -222,7 +222,7 @@ public final class PlacementLatency implements Experiment {
                             .toArray(),
                     false));
         }
-        return new Chart(
+        return new LineChart(
                 "placement-latency",
                 "Time until a topic is placed (SRTM Table 1)",
                 new Axis("correlation group size", false),

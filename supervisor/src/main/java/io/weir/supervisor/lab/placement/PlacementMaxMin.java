@@ -5,21 +5,12 @@ import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
-import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
-import io.weir.supervisor.lab.placement.PublisherTraffic.Kind;
 import io.weir.supervisor.lab.placement.PublisherTraffic.Timing;
 import io.weir.supervisor.placement.algorithm.Policy;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 
 /**
  * The smallest part as large as can be (SRTM, 6.3 and Fig. 8): a new topic beside loads of 10, 40, 50, 60, 70 and 80 kmsg/s, over as few brokers as hold
@@ -27,13 +18,10 @@ import java.util.Map;
  */
 public final class PlacementMaxMin implements Experiment {
     private static final List<Integer> PUBLISHERS = List.of(4_000, 6_000, 8_000, 10_000);
-    private static final List<Integer> BATCHES = List.of(1, 10);
     private static final double[] OTHER_RATES = {10e3, 40e3, 50e3, 60e3, 70e3, 80e3};
     private static final double PAPER_CONC_MS = 1.50;
     private static final double PAPER_MAX_MIN_MS = 0.87;
     private static final double SECONDS = 3;
-
-    private record Key(Timing timing, int batch, int publishers, Policy policy) {}
 
     @Override
     public String name() {
@@ -57,97 +45,37 @@ public final class PlacementMaxMin implements Experiment {
 
     @Override
     public LabReport run(LabRun run) {
-        Map<Key, PlacementTrial.Setup> setups = new LinkedHashMap<>();
-        for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
-                for (int publishers : PUBLISHERS) {
-                    for (Policy policy : List.of(Policy.CONC, Policy.MAX_MIN)) {
-                        Kind kind = new Kind(timing, publishers, PlacementTrial.PUBLISHER_RATE, batch, 1, 0);
-                        setups.put(
-                                new Key(timing, batch, publishers, policy),
-                                PlacementTrial.Setup.of(kind, policy, SECONDS * Math.sqrt(batch))
-                                        .beside(OTHER_RATES));
-                    }
-                }
-            }
-        }
-        Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
-        List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
-        for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
-                tables.add(table(timing, batch, outcomes));
-                charts.add(chart(timing, batch, outcomes));
-            }
-        }
-        return new LabReport(tables, charts, findings(outcomes));
+        PolicyPanels panels = PolicyPanels.run(
+                PUBLISHERS,
+                List.of(Policy.CONC, Policy.MAX_MIN),
+                (kind, policy) -> PlacementTrial.Setup.of(kind, policy, SECONDS * Math.sqrt(kind.batch()))
+                        .beside(OTHER_RATES),
+                run);
+        return new LabReport(
+                panels.tables(
+                        List.of(
+                                "conc",
+                                "conc: brokers",
+                                "conc: smallest part",
+                                "max-min",
+                                "max-min: brokers",
+                                "max-min: smallest part"),
+                        (policy, outcome) ->
+                                List.of(estimate(outcome.p99Ms), outcome.brokers.mean(), outcome.smallestPart.mean())),
+                panels.charts("placement-maxmin", panel -> "Max-min: " + panel + " beside other load (SRTM Fig. 8)"),
+                findings(panels));
     }
 
-    private static String panel(Timing timing, int batch) {
-        return timing.label + " publishers, batches of " + batch;
-    }
-
-    private static Table table(Timing timing, int batch, Map<Key, Outcome> outcomes) {
-        List<List<Object>> rows = new ArrayList<>();
-        for (int publishers : PUBLISHERS) {
-            Outcome conc = outcomes.get(new Key(timing, batch, publishers, Policy.CONC));
-            Outcome maxMin = outcomes.get(new Key(timing, batch, publishers, Policy.MAX_MIN));
-            rows.add(List.of(
-                    publishers,
-                    estimate(conc.p99Ms),
-                    conc.brokers.mean(),
-                    conc.smallestPart.mean(),
-                    estimate(maxMin.p99Ms),
-                    maxMin.brokers.mean(),
-                    maxMin.smallestPart.mean()));
-        }
-        return new Table(
-                "99th percentile latency in ms of the worst broker; " + panel(timing, batch),
-                List.of(
-                        "publishers",
-                        "conc",
-                        "conc: brokers",
-                        "conc: smallest part",
-                        "max-min",
-                        "max-min: brokers",
-                        "max-min: smallest part"),
-                rows);
-    }
-
-    private static Chart chart(Timing timing, int batch, Map<Key, Outcome> outcomes) {
-        double[] xs = PUBLISHERS.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
-        for (Policy policy : List.of(Policy.CONC, Policy.MAX_MIN)) {
-            series.add(new Series(
-                    policy.label(),
-                    xs,
-                    PUBLISHERS.stream()
-                            .mapToDouble(n -> p99(outcomes, timing, batch, n, policy))
-                            .toArray(),
-                    false));
-        }
-        return new Chart(
-                "placement-maxmin-" + timing.label.toLowerCase(Locale.ROOT) + "-" + batch,
-                "Max-min: " + panel(timing, batch) + " beside other load (SRTM Fig. 8)",
-                new Axis("publishers", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
-    }
-
-    private static double p99(Map<Key, Outcome> outcomes, Timing timing, int batch, int publishers, Policy policy) {
-        return outcomes.get(new Key(timing, batch, publishers, policy)).p99Ms.mean();
-    }
-
-    private static List<Finding> findings(Map<Key, Outcome> outcomes) {
+    private static List<Finding> findings(PolicyPanels panels) {
         double apart = 0;
         boolean maxMinLower = true;
         StringBuilder split = new StringBuilder();
         double leastRise = Double.POSITIVE_INFINITY;
         for (Timing timing : Timing.values()) {
-            for (int batch : BATCHES) {
+            for (int batch : PolicyPanels.BATCHES) {
                 for (int n : PUBLISHERS) {
-                    Outcome conc = outcomes.get(new Key(timing, batch, n, Policy.CONC));
-                    Outcome maxMin = outcomes.get(new Key(timing, batch, n, Policy.MAX_MIN));
+                    Outcome conc = panels.of(timing, batch, n, Policy.CONC);
+                    Outcome maxMin = panels.of(timing, batch, n, Policy.MAX_MIN);
                     if (conc.brokers.max() == 1 && maxMin.brokers.max() == 1) {
                         apart = Math.max(apart, Math.abs(conc.p99Ms.mean() / maxMin.p99Ms.mean() - 1));
                     } else {
@@ -165,18 +93,18 @@ public final class PlacementMaxMin implements Experiment {
                 }
             }
         }
-        double conc = p99(outcomes, Timing.POISSON, 1, 8_000, Policy.CONC);
-        double maxMin = p99(outcomes, Timing.POISSON, 1, 8_000, Policy.MAX_MIN);
+        double conc = panels.p99Ms(Timing.POISSON, 1, 8_000, Policy.CONC);
+        double maxMin = panels.p99Ms(Timing.POISSON, 1, 8_000, Policy.MAX_MIN);
         boolean burstsEasier = true;
         for (Timing timing : Timing.values()) {
             for (int n : List.of(6_000, 8_000)) {
-                burstsEasier &= p99(outcomes, timing, 10, n, Policy.MAX_MIN)
-                                <= p99(outcomes, timing, 1, n, Policy.MAX_MIN)
-                        && p99(outcomes, timing, 10, n, Policy.CONC) <= p99(outcomes, timing, 1, n, Policy.CONC);
+                burstsEasier &=
+                        panels.p99Ms(timing, 10, n, Policy.MAX_MIN) <= panels.p99Ms(timing, 1, n, Policy.MAX_MIN)
+                                && panels.p99Ms(timing, 10, n, Policy.CONC) <= panels.p99Ms(timing, 1, n, Policy.CONC);
             }
         }
-        Outcome four = outcomes.get(new Key(Timing.POISSON, 1, 4_000, Policy.MAX_MIN));
-        Outcome six = outcomes.get(new Key(Timing.POISSON, 1, 6_000, Policy.MAX_MIN));
+        Outcome four = panels.of(Timing.POISSON, 1, 4_000, Policy.MAX_MIN);
+        Outcome six = panels.of(Timing.POISSON, 1, 6_000, Policy.MAX_MIN);
         return List.of(
                 new Finding(
                         "6.3: while the topic fits the most lightly loaded broker, Conc and Max-Min perform identically",
@@ -199,8 +127,8 @@ public final class PlacementMaxMin implements Experiment {
                                 "%.2f ms with Conc, %.2f with Max-Min: 1.7 times; here at least 1.3 times",
                                 PAPER_CONC_MS, PAPER_MAX_MIN_MS),
                         text(
-                                "%.2f and %.2f ms: %.1f times (a third of our bucket costs more than the paper's, whose b is not "
-                                        + "told)",
+                                "%.2f and %.2f ms: %.1f times (a third of our bucket costs more than the paper's, which does not "
+                                        + "give b)",
                                 conc, maxMin, conc / maxMin),
                         conc / maxMin > 1.3),
                 new Finding(
@@ -208,7 +136,7 @@ public final class PlacementMaxMin implements Experiment {
                         "batches of ten at most as slow as single messages, 6,000 and 8,000 publishers",
                         text(
                                 "max-min, 8,000 Poisson publishers: %.2f against %.2f ms",
-                                p99(outcomes, Timing.POISSON, 10, 8_000, Policy.MAX_MIN), maxMin),
+                                panels.p99Ms(Timing.POISSON, 10, 8_000, Policy.MAX_MIN), maxMin),
                         burstsEasier));
     }
 }

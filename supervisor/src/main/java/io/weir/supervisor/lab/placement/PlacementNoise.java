@@ -3,12 +3,10 @@ package io.weir.supervisor.lab.placement;
 import static io.weir.supervisor.lab.LabReport.text;
 import static io.weir.supervisor.lab.LimiterTrial.estimate;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
@@ -22,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * Groups that are only nearly right (SRTM, 6.4.2 and Fig. 11): groups of 25 whose publishers send evenly spread over an interval of up to 16 ms instead of
@@ -71,7 +70,7 @@ public final class PlacementNoise implements Experiment {
         }
         Map<Key, Outcome> outcomes = PlacementTrial.run(setups, run);
         List<Table> tables = new ArrayList<>();
-        List<Chart> charts = new ArrayList<>();
+        List<LineChart> charts = new ArrayList<>();
         for (Timing timing : Timing.values()) {
             tables.add(table(timing, outcomes));
             charts.add(chart(timing, outcomes));
@@ -107,25 +106,18 @@ public final class PlacementNoise implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Timing timing, Map<Key, Outcome> outcomes) {
-        double[] xs = SPREADS_MS.stream().mapToDouble(Integer::doubleValue).toArray();
-        List<Series> series = new ArrayList<>();
+    private static LineChart chart(Timing timing, Map<Key, Outcome> outcomes) {
+        Map<String, IntToDoubleFunction> lines = new LinkedHashMap<>();
         for (Policy policy : List.of(Policy.SRTM, Policy.MAX_MIN)) {
-            series.add(new Series(
-                    policy.label(),
-                    xs,
-                    SPREADS_MS.stream()
-                            .mapToDouble(ms ->
-                                    outcomes.get(new Key(timing, ms, policy)).pooledP99Ms())
-                            .toArray(),
-                    false));
+            lines.put(policy.label(), ms -> outcomes.get(new Key(timing, ms, policy))
+                    .pooledP99Ms());
         }
-        return new Chart(
+        return LatencyChart.of(
                 "placement-noise-" + timing.label.toLowerCase(Locale.ROOT),
                 "Imprecise correlation: " + timing.label + " publishers (SRTM Fig. 11)",
-                new Axis("interval (ms)", false),
-                new Axis("99th percentile latency (ms)", true),
-                series);
+                "interval (ms)",
+                SPREADS_MS,
+                lines);
     }
 
     private static List<Finding> findings(Map<Key, Outcome> outcomes) {

@@ -5,12 +5,12 @@ import static io.weir.supervisor.lab.LabReport.text;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.placement.algorithm.Assignment;
@@ -161,9 +161,9 @@ public final class PlacementScale implements Experiment {
                 cells);
     }
 
-    private static Chart chart(List<Row> rows) {
+    private static LineChart chart(List<Row> rows) {
         double[] xs = rows.stream().mapToDouble(Row::publishers).toArray();
-        return new Chart(
+        return new LineChart(
                 "placement-scale",
                 "Planning for 100 brokers",
                 new Axis("publishers", true),

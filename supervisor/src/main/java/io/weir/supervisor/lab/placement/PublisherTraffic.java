@@ -68,13 +68,13 @@ final class PublisherTraffic {
         }
     }
 
-    /** Told of one sending. */
+    /** Receives the sendings. */
     @FunctionalInterface
     interface Sink {
         void sent(long atNs, int publisher);
     }
 
-    /** Everything before {@code untilNs} that was not told yet. */
+    /** Passes on everything before {@code untilNs} that was not passed on yet. */
     void until(long untilNs, Sink sink) {
         if (nextNs != null) {
             for (int group = 0; group < nextNs.length; group++) {
@@ -89,13 +89,13 @@ final class PublisherTraffic {
             }
         }
         Arrays.sort(pending, 0, count);
-        int told = 0;
-        while (told < count && pending[told] >> PUBLISHER_BITS < untilNs) {
-            sink.sent(pending[told] >> PUBLISHER_BITS, (int) (pending[told] & PUBLISHER_MASK));
-            told++;
+        int passed = 0;
+        while (passed < count && pending[passed] >> PUBLISHER_BITS < untilNs) {
+            sink.sent(pending[passed] >> PUBLISHER_BITS, (int) (pending[passed] & PUBLISHER_MASK));
+            passed++;
         }
-        System.arraycopy(pending, told, pending, 0, count - told);
-        count -= told;
+        System.arraycopy(pending, passed, pending, 0, count - passed);
+        count -= passed;
     }
 
     private void add(int group, long atNs) {

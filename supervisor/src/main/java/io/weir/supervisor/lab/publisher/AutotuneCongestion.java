@@ -7,18 +7,18 @@ import static io.weir.supervisor.lab.publisher.PublisherTrials.estimate;
 import static io.weir.supervisor.lab.publisher.PublisherTrials.mean;
 
 import io.weir.limiter.simulation.Sample;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.publisher.PublisherTrials.Policy;
-import io.weir.transport.simulation.Arrivals;
-import io.weir.transport.simulation.PublisherModel;
-import io.weir.transport.simulation.PublisherRun;
+import io.weir.supervisor.lab.publisher.simulation.Arrivals;
+import io.weir.supervisor.lab.publisher.simulation.PublisherModel;
+import io.weir.supervisor.lab.publisher.simulation.PublisherRun;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -138,7 +138,7 @@ public final class AutotuneCongestion implements Experiment {
                 rows);
     }
 
-    private static Chart chart(Measured[][] measured) {
+    private static LineChart chart(Measured[][] measured) {
         List<Series> series = new ArrayList<>();
         for (Publisher publisher : Publisher.values()) {
             double[] ys = Arrays.stream(measured[publisher.ordinal()])
@@ -146,7 +146,7 @@ public final class AutotuneCongestion implements Experiment {
                     .toArray();
             series.add(new Series(publisher.label, VACATIONS_S, ys, false));
         }
-        return new Chart(
+        return new LineChart(
                 "autotune-congestion",
                 "V-B3: requests dropped when the subscriber is slow",
                 new Axis("mean vacation of the subscriber (s)", true),

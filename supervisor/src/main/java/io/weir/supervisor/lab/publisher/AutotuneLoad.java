@@ -7,18 +7,18 @@ import static io.weir.supervisor.lab.publisher.PublisherTrials.estimate;
 import static io.weir.supervisor.lab.publisher.PublisherTrials.mean;
 import static io.weir.supervisor.lab.publisher.PublisherTrials.overSeeds;
 
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.publisher.PublisherTrials.Policy;
-import io.weir.transport.simulation.Arrivals;
-import io.weir.transport.simulation.PublisherModel;
+import io.weir.supervisor.lab.publisher.simulation.Arrivals;
+import io.weir.supervisor.lab.publisher.simulation.PublisherModel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -73,7 +73,7 @@ public final class AutotuneLoad implements Experiment {
                 table("Fig. 8: mean latency (ms) without tuning, no T", BATCHES, latencies[UNTUNED_WITHOUT_T]),
                 table("Fig. 9: mean latency (ms) with tuning, by initial N", INITIAL, latencies[TUNED]),
                 table("Beyond: tuned, and publishing at once when N wait", INITIAL, latencies[AT_ONCE]));
-        List<Chart> charts = List.of(
+        List<LineChart> charts = List.of(
                 chart("fig8", "Fig. 8: without tuning, T = 200 ms", "N", BATCHES, latencies[UNTUNED]),
                 chart("fig8-no-t", "Fig. 8: without tuning, no T", "N", BATCHES, latencies[UNTUNED_WITHOUT_T]),
                 chart("fig9", "Fig. 9: with tuning", "initial N", INITIAL, latencies[TUNED]),
@@ -116,7 +116,7 @@ public final class AutotuneLoad implements Experiment {
         return new Table(title, columns, rows);
     }
 
-    private static Chart chart(String file, String title, String x, int[] batches, Estimate[][] latencies) {
+    private static LineChart chart(String file, String title, String x, int[] batches, Estimate[][] latencies) {
         double[] xs = Arrays.stream(batches).asDoubleStream().toArray();
         List<Series> series = new ArrayList<>();
         for (int load = 0; load < LOADS.length; load++) {
@@ -124,7 +124,7 @@ public final class AutotuneLoad implements Experiment {
                     Arrays.stream(latencies[load]).mapToDouble(Estimate::mean).toArray();
             series.add(new Series(LOADS[load] + " requests/s", xs, ys, false));
         }
-        return new Chart(
+        return new LineChart(
                 "autotune-load-" + file,
                 title,
                 new Axis(x, false),

@@ -8,18 +8,18 @@ import static io.weir.supervisor.lab.publisher.PublisherTrials.mean;
 import static io.weir.supervisor.lab.publisher.PublisherTrials.overSeeds;
 
 import io.weir.limiter.simulation.Sample;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.publisher.PublisherTrials.Policy;
-import io.weir.transport.simulation.Arrivals;
-import io.weir.transport.simulation.PublisherModel;
-import io.weir.transport.simulation.PublisherRun;
+import io.weir.supervisor.lab.publisher.simulation.Arrivals;
+import io.weir.supervisor.lab.publisher.simulation.PublisherModel;
+import io.weir.supervisor.lab.publisher.simulation.PublisherRun;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -93,7 +93,7 @@ public final class AutotuneSteps implements Experiment {
             latencies.add(bySegment);
         }
         List<Table> tables = List.of(followed(batches, settling), latencyTable(latencies));
-        List<Chart> charts = List.of(
+        List<LineChart> charts = List.of(
                 constantChart(constantLoad(run.firstSeed()), constant.mean()),
                 stepsChart(new BatchCourse(steps(POLICIES.get(0), run.firstSeed()), UNTIL_NS[RATES.length - 1])));
         return new LabReport(
@@ -175,7 +175,7 @@ public final class AutotuneSteps implements Experiment {
         return new Table("Mean latency (ms) under the load of Table II, by the time of arrival", columns, rows);
     }
 
-    private static Chart constantChart(PublisherRun trial, double mean) {
+    private static LineChart constantChart(PublisherRun trial, double mean) {
         long[] pollsNs = trial.pollsNs();
         int[] batches = trial.batches();
         int shown = (int) IntStream.range(0, pollsNs.length)
@@ -185,7 +185,7 @@ public final class AutotuneSteps implements Experiment {
                 IntStream.range(0, shown).mapToDouble(i -> pollsNs[i] / 1e6).toArray();
         double[] ys = IntStream.range(0, shown).mapToDouble(i -> batches[i]).toArray();
         double[] ends = {0, 100_000};
-        return new Chart(
+        return new LineChart(
                 "autotune-steps-fig10",
                 "Fig. 10: N at 35 requests/s",
                 new Axis("time (ms)", false),
@@ -196,7 +196,7 @@ public final class AutotuneSteps implements Experiment {
                         new Series("paper's mean N, slightly less than 10", ends, new double[] {10, 10}, true)));
     }
 
-    private static Chart stepsChart(BatchCourse course) {
+    private static LineChart stepsChart(BatchCourse course) {
         double[] xs = new double[RATES.length * 2];
         double[] ys = new double[RATES.length * 2];
         for (int i = 0; i < RATES.length; i++) {
@@ -205,7 +205,7 @@ public final class AutotuneSteps implements Experiment {
             ys[2 * i] = RATES[i];
             ys[2 * i + 1] = RATES[i];
         }
-        return new Chart(
+        return new LineChart(
                 "autotune-steps-fig11",
                 "Fig. 11: N under the load of Table II",
                 new Axis("time (ms)", false),

@@ -7,20 +7,20 @@ import static io.weir.supervisor.lab.publisher.PublisherTrials.estimate;
 
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.simulation.TraceCsv;
+import io.weir.supervisor.chart.LineChart;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
 import io.weir.supervisor.lab.LabReport.Finding;
-import io.weir.supervisor.lab.LabReport.Series;
 import io.weir.supervisor.lab.LabReport.Table;
 import io.weir.supervisor.lab.LabRun;
 import io.weir.supervisor.lab.publisher.PublisherTrials.Policy;
+import io.weir.supervisor.lab.publisher.simulation.Arrivals;
+import io.weir.supervisor.lab.publisher.simulation.LookupServiceTrace;
+import io.weir.supervisor.lab.publisher.simulation.PublisherModel;
+import io.weir.supervisor.lab.publisher.simulation.PublisherRun;
 import io.weir.transport.algorithm.BatchTuner.Bounds;
-import io.weir.transport.simulation.Arrivals;
-import io.weir.transport.simulation.LookupServiceTrace;
-import io.weir.transport.simulation.PublisherModel;
-import io.weir.transport.simulation.PublisherRun;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -119,7 +119,7 @@ public final class AutotuneTrace implements Experiment {
         List<Table> tables = List.of(
                 table("Fig. 12: response times (ms), " + origin + described(traces), real),
                 table("Fig. 13: response times (ms), 50 times as fast" + described(faster), scaled));
-        List<Chart> charts = List.of(
+        List<LineChart> charts = List.of(
                 boxChart("autotune-trace-fig12", "Fig. 12: response times", real),
                 boxChart("autotune-trace-fig13", "Fig. 13: response times, 50 times the load", scaled),
                 courseChart(faster.get(0), course(faster.get(0), run.firstSeed())));
@@ -181,7 +181,7 @@ public final class AutotuneTrace implements Experiment {
         return new Table(title, List.of("policy", "mean", "5%", "25%", "median", "75%", "95%"), rows);
     }
 
-    private static Chart boxChart(String file, String title, List<Box> boxes) {
+    private static LineChart boxChart(String file, String title, List<Box> boxes) {
         double[] batches = {1, 10, 50};
         List<Series> series = new ArrayList<>();
         for (int q = 1; q < QUANTILES.length - 1; q++) {
@@ -189,7 +189,7 @@ public final class AutotuneTrace implements Experiment {
             series.add(new Series("tuning off, " + quartile, batches, quantile(boxes, FIXED, q), false));
             series.add(new Series("tuning on, " + quartile, batches, quantile(boxes, TUNED, q), false));
         }
-        return new Chart(
+        return new LineChart(
                 file,
                 title,
                 new Axis("N (tuning on: at the start)", true),
@@ -203,11 +203,11 @@ public final class AutotuneTrace implements Experiment {
                 .toArray();
     }
 
-    private static Chart courseChart(long[] arrivalsNs, BatchCourse course) {
+    private static LineChart courseChart(long[] arrivalsNs, BatchCourse course) {
         Rate rate = new Rate(arrivalsNs);
         double[] xs = course.timesMs();
         double[] ys = Arrays.stream(xs).map(ms -> rate.at((long) (ms * 1e6))).toArray();
-        return new Chart(
+        return new LineChart(
                 "autotune-trace-fig14",
                 "Fig. 14: N on the trace, 50 times as fast",
                 new Axis("time (ms)", false),

@@ -1,6 +1,6 @@
 package io.weir.supervisor.lab.publisher;
 
-import io.weir.transport.simulation.PublisherRun;
+import io.weir.supervisor.lab.publisher.simulation.PublisherRun;
 import java.util.Arrays;
 import java.util.function.LongToDoubleFunction;
 

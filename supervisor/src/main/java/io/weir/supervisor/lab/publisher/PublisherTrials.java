@@ -3,10 +3,10 @@ package io.weir.supervisor.lab.publisher;
 import io.weir.limiter.simulation.Sample;
 import io.weir.supervisor.lab.LabReport.Estimate;
 import io.weir.supervisor.lab.LabRun;
+import io.weir.supervisor.lab.publisher.simulation.PublisherModel;
+import io.weir.supervisor.lab.publisher.simulation.PublisherRun;
+import io.weir.supervisor.lab.publisher.simulation.PublisherSimulation;
 import io.weir.transport.algorithm.BatchTuner.Bounds;
-import io.weir.transport.simulation.PublisherModel;
-import io.weir.transport.simulation.PublisherRun;
-import io.weir.transport.simulation.PublisherSimulation;
 import java.util.Arrays;
 import java.util.function.LongToDoubleFunction;
 

@@ -2,6 +2,7 @@ package io.weir.supervisor.lab.limiter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.supervisor.chart.LineChart;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabRun;
@@ -47,8 +48,8 @@ class GdrlExperimentsTest {
 
     private static void assertEveryFindingHolds(LabReport report) {
         assertThat(report.findings()).isNotEmpty().allMatch(LabReport.Finding::holds);
-        for (LabReport.Chart chart : report.charts()) {
-            for (LabReport.Series series : chart.series()) {
+        for (LineChart chart : report.charts()) {
+            for (LineChart.Series series : chart.series()) {
                 assertThat(series.xs()).hasSameSizeAs(series.ys());
                 assertThat(Arrays.stream(series.ys()).allMatch(Double::isFinite))
                         .isTrue();

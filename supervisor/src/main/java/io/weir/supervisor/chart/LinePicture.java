@@ -1,7 +1,9 @@
-package io.weir.supervisor.lab;
+package io.weir.supervisor.chart;
 
-import io.weir.supervisor.lab.LabReport.Chart;
-import io.weir.supervisor.lab.LabReport.Series;
+import static io.weir.supervisor.chart.Markup.escaped;
+import static io.weir.supervisor.chart.Markup.px;
+
+import io.weir.supervisor.chart.LineChart.Series;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,11 +13,11 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
- * Draws a {@link Chart} as an SVG picture of 900 × 560. What is ours is a solid line with filled markers; what is the
+ * Draws a {@link LineChart} as an SVG picture of 900 × 560. What is ours is a solid line with filled markers; what is the
  * paper's is dashed with hollow markers, in the colour of our series whose label its own label contains. A value that
  * cannot be drawn (NaN, infinite, or not positive on a logarithmic axis) leaves a gap in its line.
  */
-public final class SvgChart {
+final class LinePicture {
     static final int WIDTH = 900;
     static final int HEIGHT = 560;
 
@@ -47,10 +49,10 @@ public final class SvgChart {
     /** A point in pixels. */
     private record Pixel(double x, double y) {}
 
-    private final Chart chart;
-    private final StringBuilder svg = new StringBuilder(8192);
-    private final ChartScale xScale;
-    private final ChartScale yScale;
+    private final LineChart chart;
+    private final Markup svg = new Markup();
+    private final Scale xScale;
+    private final Scale yScale;
     private final List<Look> looks;
     private final List<List<String>> legend;
     private final List<String> titleLines;
@@ -59,10 +61,10 @@ public final class SvgChart {
     private final double top;
     private final double bottom = HEIGHT - 62;
 
-    private SvgChart(Chart chart) {
+    LinePicture(LineChart chart) {
         this.chart = chart;
-        xScale = ChartScale.over(drawn((x, y) -> x), chart.x().logarithmic(), ChartScale.Ends.TIGHT, 8);
-        yScale = ChartScale.over(drawn((x, y) -> y), chart.y().logarithmic(), ChartScale.Ends.ROUND, 8);
+        xScale = Scale.over(drawn((x, y) -> x), chart.x().logarithmic(), Scale.Ends.TIGHT, 8);
+        yScale = Scale.over(drawn((x, y) -> y), chart.y().logarithmic(), Scale.Ends.ROUND, 8);
         looks = looks(chart.series());
         legend = chart.series().stream()
                 .map(series -> wrap(legendLabel(series), 24))
@@ -82,18 +84,13 @@ public final class SvgChart {
         top = 38 + 20 * titleLines.size();
     }
 
-    /** The picture as a complete SVG document. */
-    public static String render(Chart chart) {
-        return new SvgChart(chart).draw();
-    }
-
-    private String draw() {
-        line(
+    String draw() {
+        svg.line(
                 "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' role='img'"
                         + " font-family='Helvetica, Arial, DejaVu Sans, sans-serif' font-size='12' fill='%s'>",
                 WIDTH, HEIGHT, WIDTH, HEIGHT, INK);
-        line("<title>%s</title>", escape(chart.title()));
-        line("<rect width='%d' height='%d' fill='#FFFFFF'/>", WIDTH, HEIGHT);
+        svg.line("<title>%s</title>", escaped(chart.title()));
+        svg.line("<rect width='%d' height='%d' fill='#FFFFFF'/>", WIDTH, HEIGHT);
         for (int i = 0; i < titleLines.size(); i++) {
             text(WIDTH / 2.0, 30 + 20 * i, 16, "middle", "font-weight='bold'", titleLines.get(i));
         }
@@ -111,34 +108,34 @@ public final class SvgChart {
             text((left + right) / 2, (top + bottom) / 2, 14, "middle", "fill='#777777'", "no data");
         }
         drawLegend();
-        line("</svg>");
+        svg.line("</svg>");
         return svg.toString();
     }
 
     private void drawAxes() {
-        line("<g class='axis-y'>");
-        for (ChartScale.Tick tick : yScale.ticks()) {
+        svg.line("<g class='axis-y'>");
+        for (Scale.Tick tick : yScale.ticks()) {
             double y = y(tick.value());
             if (tick.major()) {
-                line("<path d='M%s,%sH%s' stroke='%s'/>", px(left), px(y), px(right), GRID);
+                svg.line("<path d='M%s,%sH%s' stroke='%s'/>", px(left), px(y), px(right), GRID);
                 text(left - 10, y + 4, 12, "end", "", tick.label());
             }
-            line("<path d='M%s,%sh%s' stroke='%s'/>", px(left), px(y), tick.major() ? "-6" : "-3", INK);
+            svg.line("<path d='M%s,%sh%s' stroke='%s'/>", px(left), px(y), tick.major() ? "-6" : "-3", INK);
         }
-        line("</g>");
-        line("<g class='axis-x'>");
+        svg.line("</g>");
+        svg.line("<g class='axis-x'>");
         double lastLabelEnd = Double.NEGATIVE_INFINITY;
-        for (ChartScale.Tick tick : xScale.ticks()) {
+        for (Scale.Tick tick : xScale.ticks()) {
             double x = x(tick.value());
-            line("<path d='M%s,%sv%s' stroke='%s'/>", px(x), px(bottom), tick.major() ? "6" : "3", INK);
+            svg.line("<path d='M%s,%sv%s' stroke='%s'/>", px(x), px(bottom), tick.major() ? "6" : "3", INK);
             double half = textWidth(tick.label(), 12) / 2;
             if (tick.major() && x - half > lastLabelEnd + 6) {
                 text(x, bottom + 21, 12, "middle", "", tick.label());
                 lastLabelEnd = x + half;
             }
         }
-        line("</g>");
-        line("<path d='M%s,%sV%sH%s' fill='none' stroke='%s'/>", px(left), px(top), px(bottom), px(right), INK);
+        svg.line("</g>");
+        svg.line("<path d='M%s,%sV%sH%s' fill='none' stroke='%s'/>", px(left), px(top), px(bottom), px(right), INK);
         String xLabel = chart.x().label();
         text((left + right) / 2, bottom + 46, fitting(xLabel, right - left), "middle", "class='label-x'", xLabel);
         String yLabel = chart.y().label();
@@ -151,8 +148,8 @@ public final class SvgChart {
     private boolean drawSeries(int index) {
         Series series = chart.series().get(index);
         Look look = looks.get(index);
-        line("<g class='%s'>", series.paper() ? "series paper" : "series");
-        line("<title>%s</title>", escape(series.label()));
+        svg.line("<g class='%s'>", series.paper() ? "series paper" : "series");
+        svg.line("<title>%s</title>", escaped(series.label()));
         List<List<Pixel>> runs = runs(series);
         int points = runs.stream().mapToInt(List::size).sum();
         boolean dense = points > MARK_ALL;
@@ -165,7 +162,7 @@ public final class SvgChart {
             }
         }
         if (!path.isEmpty()) {
-            line(
+            svg.line(
                     "<path class='line' d='%s' fill='none' stroke='%s' stroke-width='%s' stroke-linejoin='round'%s/>",
                     path, look.colour(), dense || series.paper() ? "1.5" : "2", dash(look));
         }
@@ -180,7 +177,7 @@ public final class SvgChart {
                 }
             }
         }
-        line("</g>");
+        svg.line("</g>");
         return points > 0;
     }
 
@@ -193,11 +190,11 @@ public final class SvgChart {
         double scale = Math.min(1, (HEIGHT - top - 16) / (lines * 16.0 + legend.size() * 6.0));
         double x = right + 20;
         double y = top + 8;
-        line("<g class='legend'>");
+        svg.line("<g class='legend'>");
         for (int i = 0; i < legend.size(); i++) {
             Look look = looks.get(i);
             boolean paper = chart.series().get(i).paper();
-            line(
+            svg.line(
                     "<path d='M%s,%sh32' stroke='%s' stroke-width='%s'%s/>",
                     px(x), px(y), look.colour(), paper ? "1.5" : "2", dash(look));
             marker(new Pixel(x + 16, y), look, paper);
@@ -207,7 +204,7 @@ public final class SvgChart {
             }
             y += 6 * scale;
         }
-        line("</g>");
+        svg.line("</g>");
     }
 
     private void marker(Pixel at, Look look, boolean paper) {
@@ -216,7 +213,7 @@ public final class SvgChart {
                 ? "fill='none' stroke='" + look.colour() + "' stroke-width='1.5'"
                 : "fill='" + look.colour() + "'";
         if (look.shape().length == 0) {
-            line("<circle cx='%s' cy='%s' r='%s' %s/>", px(at.x()), px(at.y()), px(radius), paint);
+            svg.line("<circle cx='%s' cy='%s' r='%s' %s/>", px(at.x()), px(at.y()), px(radius), paint);
             return;
         }
         StringBuilder corners = new StringBuilder();
@@ -226,7 +223,7 @@ public final class SvgChart {
                     .append(px(at.y() + radius * look.shape()[i + 1]))
                     .append(' ');
         }
-        line("<polygon points='%s' %s/>", corners.toString().trim(), paint);
+        svg.line("<polygon points='%s' %s/>", corners.toString().trim(), paint);
     }
 
     /** The unbroken stretches of a series. */
@@ -275,8 +272,8 @@ public final class SvgChart {
     }
 
     private boolean drawable(double xValue, double yValue) {
-        return ChartScale.drawable(xValue, chart.x().logarithmic())
-                && ChartScale.drawable(yValue, chart.y().logarithmic());
+        return Scale.drawable(xValue, chart.x().logarithmic())
+                && Scale.drawable(yValue, chart.y().logarithmic());
     }
 
     /** One coordinate of all points that can be drawn, in the chart's own units. */
@@ -366,14 +363,9 @@ public final class SvgChart {
     }
 
     private void text(double x, double y, double size, String anchor, String attributes, String content) {
-        line(
+        svg.line(
                 "<text x='%s' y='%s' font-size='%s' text-anchor='%s' %s>%s</text>",
-                px(x), px(y), px(size), anchor, attributes, escape(content));
-    }
-
-    private void line(String format, Object... args) {
-        svg.append(args.length == 0 ? format : String.format(Locale.ROOT, format, args))
-                .append('\n');
+                px(x), px(y), px(size), anchor, attributes, escaped(content));
     }
 
     private static double textWidth(String text, double size) {
@@ -382,11 +374,6 @@ public final class SvgChart {
 
     private static double fitting(String text, double room) {
         return Math.max(8, Math.min(13, 13 * room / Math.max(1, textWidth(text, 13))));
-    }
-
-    private static String px(double pixels) {
-        String fixed = String.format(Locale.ROOT, "%.2f", pixels);
-        return fixed.endsWith(".00") ? fixed.substring(0, fixed.length() - 3) : fixed;
     }
 
     /** Breaks at spaces after at most {@code width} characters; a longer word stays whole. */
@@ -402,27 +389,5 @@ public final class SvgChart {
         }
         lines.add(current.toString());
         return lines;
-    }
-
-    /** Escapes what XML reserves and replaces what it cannot hold at all. */
-    private static String escape(String text) {
-        StringBuilder escaped = new StringBuilder(text.length() + 16);
-        text.codePoints().forEach(c -> {
-            switch (c) {
-                case '&' -> escaped.append("&amp;");
-                case '<' -> escaped.append("&lt;");
-                case '>' -> escaped.append("&gt;");
-                case '\'' -> escaped.append("&#39;");
-                case '"' -> escaped.append("&quot;");
-                default -> {
-                    boolean legal = c == '\t'
-                            || c == '\n'
-                            || c >= 0x20 && (c < 0xD800 || c > 0xDFFF) && c < 0xFFFE
-                            || c > 0xFFFF;
-                    escaped.appendCodePoint(legal ? c : 0xFFFD);
-                }
-            }
-        });
-        return escaped.toString();
     }
 }

@@ -1,11 +1,10 @@
-package io.weir.supervisor.lab;
+package io.weir.supervisor.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.weir.supervisor.lab.LabReport.Axis;
-import io.weir.supervisor.lab.LabReport.Chart;
-import io.weir.supervisor.lab.LabReport.Series;
+import io.weir.supervisor.chart.LineChart.Axis;
+import io.weir.supervisor.chart.LineChart.Series;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,7 +21,7 @@ import org.w3c.dom.Node;
 import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
 
-class SvgChartTest {
+class LineChartTest {
     private static final Axis LINEAR = new Axis("x", false);
     private static final Axis LOGARITHMIC = new Axis("x", true);
 
@@ -108,7 +107,7 @@ class SvgChartTest {
     void shouldKeepTextAsItIsWhenItHoldsMarkup() {
         String odd = "<b> & \"c\" 'd' ]]> é \u0001";
         Document svg = parse(
-                new Chart("f", odd, new Axis(odd, false), new Axis(odd, false), List.of(series(odd, d(1), d(1)))));
+                new LineChart("f", odd, new Axis(odd, false), new Axis(odd, false), List.of(series(odd, d(1), d(1)))));
         String shown = odd.replace('\u0001', '\uFFFD');
 
         assertThat(children(svg.getDocumentElement(), "title").get(0).getTextContent())
@@ -141,7 +140,7 @@ class SvgChartTest {
         double[] y = new double[line.length / 2];
         Arrays.setAll(y, i -> line[2 * i + 1]);
 
-        assertThat(line.length).isLessThan(8 * SvgChart.WIDTH);
+        assertThat(line.length).isLessThan(8 * LinePicture.WIDTH);
         assertThat(DoubleStream.of(y).distinct().count())
                 .as("zero, the spike up and the spike down")
                 .isEqualTo(3);
@@ -177,9 +176,9 @@ class SvgChartTest {
                 all.add(new Series(
                         "series " + i, pick(random, odd, points), pick(random, odd, points), random.nextBoolean()));
             }
-            Chart chart =
-                    new Chart("f", "t", new Axis("x", random.nextBoolean()), new Axis("y", random.nextBoolean()), all);
-            String svg = SvgChart.render(chart);
+            LineChart chart = new LineChart(
+                    "f", "t", new Axis("x", random.nextBoolean()), new Axis("y", random.nextBoolean()), all);
+            String svg = chart.svg();
             assertThat(svg).as("seed %d", seed).doesNotContain("NaN", "Infinity");
             checkInside(parse(chart), seed);
         }
@@ -196,8 +195,8 @@ class SvgChartTest {
     }
 
     private static List<String> labels(double low, double high, boolean logarithmic) {
-        return ChartScale.over(d(low, high), logarithmic, ChartScale.Ends.ROUND, 8).ticks().stream()
-                .map(ChartScale.Tick::label)
+        return Scale.over(d(low, high), logarithmic, Scale.Ends.ROUND, 8).ticks().stream()
+                .map(Scale.Tick::label)
                 .filter(label -> !label.isEmpty())
                 .toList();
     }
@@ -220,7 +219,7 @@ class SvgChartTest {
     private static void checkInside(double[] coordinates, long seed) {
         for (int i = 0; i < coordinates.length; i++) {
             assertThat(coordinates[i]).as("seed %d", seed).isBetween(0.0, (double)
-                    (i % 2 == 0 ? SvgChart.WIDTH : SvgChart.HEIGHT));
+                    (i % 2 == 0 ? LinePicture.WIDTH : LinePicture.HEIGHT));
         }
     }
 
@@ -228,8 +227,8 @@ class SvgChartTest {
         return random.ints(count, 0, from.length).mapToDouble(i -> from[i]).toArray();
     }
 
-    private static Chart chart(Axis x, Axis y, Series... series) {
-        return new Chart("file", "title", x, y, List.of(series));
+    private static LineChart chart(Axis x, Axis y, Series... series) {
+        return new LineChart("file", "title", x, y, List.of(series));
     }
 
     private static Series series(String label, double[] xs, double[] ys) {
@@ -240,13 +239,13 @@ class SvgChartTest {
         return values;
     }
 
-    private static Document parse(Chart chart) {
+    private static Document parse(LineChart chart) {
         try {
             return DocumentBuilderFactory.newInstance()
                     .newDocumentBuilder()
-                    .parse(new InputSource(new StringReader(SvgChart.render(chart))));
+                    .parse(new InputSource(new StringReader(chart.svg())));
         } catch (Exception e) {
-            throw new AssertionError("not well-formed: " + SvgChart.render(chart), e);
+            throw new AssertionError("not well-formed: " + chart.svg(), e);
         }
     }
 

@@ -1,4 +1,4 @@
-package io.weir.supervisor.lab;
+package io.weir.supervisor.chart;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -9,9 +9,9 @@ import java.util.Locale;
 /**
  * One axis of a chart: which values it covers, where on it a value stands (0 at its start, 1 at its end), and where its
  * ticks are. Linear ticks are 1, 2 or 5 times a power of ten; logarithmic ones are the decades, with 2 and 5 between
- * them where there is room.
+ * them where there is room; those of time are round to somebody who reads a clock.
  */
-final class ChartScale {
+final class Scale {
     /** A tick; without a label it is a minor one. */
     record Tick(double value, String label) {
         boolean major() {
@@ -25,6 +25,9 @@ final class ChartScale {
         ROUND
     }
 
+    private static final double[] CLOCK_STEPS = {
+        0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400
+    };
     /** Beyond this a span would overflow a double; no measurement comes near it. */
     private static final double LARGEST = 1e300;
 
@@ -33,7 +36,7 @@ final class ChartScale {
     private final double high;
     private final List<Tick> ticks;
 
-    private ChartScale(boolean logarithmic, double low, double high, List<Tick> ticks) {
+    private Scale(boolean logarithmic, double low, double high, List<Tick> ticks) {
         this.logarithmic = logarithmic;
         this.low = low;
         this.high = high;
@@ -43,7 +46,7 @@ final class ChartScale {
     }
 
     /** A scale over those of {@code values} that can be drawn, with about {@code target} labelled ticks. */
-    static ChartScale over(double[] values, boolean logarithmic, Ends ends, int target) {
+    static Scale over(double[] values, boolean logarithmic, Ends ends, int target) {
         double[] drawn = Arrays.stream(values)
                 .filter(value -> drawable(value, logarithmic))
                 .toArray();
@@ -57,6 +60,37 @@ final class ChartScale {
         }
         boolean whole = Arrays.stream(drawn).allMatch(value -> value == Math.rint(value));
         return linear(min, max, whole, ends, target);
+    }
+
+    /** From 0 to {@code seconds}, with at most {@code most} ticks after the first. */
+    static Scale time(double seconds, int most) {
+        double step = Arrays.stream(CLOCK_STEPS)
+                .filter(each -> seconds / each <= most)
+                .findFirst()
+                .orElse(seconds / most);
+        List<Tick> ticks = new ArrayList<>();
+        for (int i = 0; i * step <= seconds; i++) {
+            ticks.add(new Tick(i * step, clock(i * step)));
+        }
+        return new Scale(false, 0, seconds, ticks);
+    }
+
+    /** 7.5 s, 2:30, 1:02:30. */
+    static String clock(double seconds) {
+        if (seconds < 60) {
+            return seconds == Math.rint(seconds)
+                    ? (long) seconds + " s"
+                    : String.format(Locale.ROOT, "%.1f s", seconds);
+        }
+        long whole = Math.round(seconds);
+        return whole < 3_600
+                ? String.format(Locale.ROOT, "%d:%02d", whole / 60, whole % 60)
+                : String.format(Locale.ROOT, "%d:%02d:%02d", whole / 3_600, whole / 60 % 60, whole % 60);
+    }
+
+    /** An axis without values. */
+    static Scale blank() {
+        return new Scale(false, 0, 1, List.of());
     }
 
     static boolean drawable(double value, boolean logarithmic) {
@@ -74,7 +108,7 @@ final class ChartScale {
         return ticks;
     }
 
-    private static ChartScale linear(double min, double max, boolean whole, Ends ends, int target) {
+    private static Scale linear(double min, double max, boolean whole, Ends ends, int target) {
         double low = min;
         double high = max;
         if (max - min <= Math.max(1 / LARGEST, 1e-12 * Math.max(Math.abs(min), Math.abs(max)))) {
@@ -98,7 +132,7 @@ final class ChartScale {
         double above = step.doubleValue() * Math.ceil(high / step.doubleValue());
         low = low - below <= slack ? below : low;
         high = above - high <= slack ? above : high;
-        return new ChartScale(false, low, high, linearTicks(low, high, step));
+        return new Scale(false, low, high, linearTicks(low, high, step));
     }
 
     /** The smallest of 1, 2 and 5 times a power of ten that is not below {@code rough}. */
@@ -134,7 +168,7 @@ final class ChartScale {
         return ticks;
     }
 
-    private static ChartScale logarithmic(double min, double max, Ends ends, int target) {
+    private static Scale logarithmic(double min, double max, Ends ends, int target) {
         double low = min;
         double high = max;
         if (max / min <= 1 + 1e-6) {
@@ -147,9 +181,9 @@ final class ChartScale {
         }
         double decades = Math.log10(high) - Math.log10(low);
         if (decades < 0.7) {
-            return new ChartScale(true, low, high, linearTicks(low, high, roundStep((high - low) / target)));
+            return new Scale(true, low, high, linearTicks(low, high, roundStep((high - low) / target)));
         }
-        return new ChartScale(true, low, high, logarithmicTicks(low, high, decades, target));
+        return new Scale(true, low, high, logarithmicTicks(low, high, decades, target));
     }
 
     /** The nearest 1, 2 or 5 times a power of ten at or above {@code value}, or at or below it. */

@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import java.util.Arrays;
 import java.util.random.RandomGenerator;

@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -118,18 +118,18 @@ class PublisherSimulationTest {
         double insideGapNs = 0;
         double outsideGapNs = 0;
         for (long seed = 0; seed < 50; seed++) {
-            EventQueue events = new EventQueue();
+            SimulatedTime time = new SimulatedTime();
             SplittableRandom random = new SplittableRandom(seed);
             List<Long> deliveriesNs = new ArrayList<>();
-            Broker broker = new Broker(
-                    model, events, random.split(), random.split(), message -> deliveriesNs.add(events.nowNs()));
+            Broker broker =
+                    new Broker(model, time, random.split(), random.split(), message -> deliveriesNs.add(time.nowNs()));
             broker.send(0, () -> {});
             broker.send(1, () -> {});
             while (deliveriesNs.isEmpty()) {
-                events.runUntil(events.nowNs() + 10 * MS);
+                time.runUntil(time.nowNs() + 10 * MS);
             }
             broker.send(2, () -> {});
-            events.runUntil(1_000_000 * SECOND);
+            time.runUntil(1_000_000 * SECOND);
             insideGapNs += (deliveriesNs.get(1) - deliveriesNs.get(0)) / 50.0;
             outsideGapNs += (deliveriesNs.get(2) - deliveriesNs.get(1)) / 50.0;
         }
@@ -140,23 +140,23 @@ class PublisherSimulationTest {
 
     @Test
     void shouldLetWritesOvertakeAWaitingReadButNotInterruptOne() {
-        EventQueue events = new EventQueue();
+        SimulatedTime time = new SimulatedTime();
         PublisherModel model = PublisherModel.paper();
-        DataStore store = new DataStore(model, events, new SplittableRandom(1));
+        DataStore store = new DataStore(model, time, new SplittableRandom(1));
         StringBuilder order = new StringBuilder();
         store.write(0, () -> order.append("w0 "));
-        events.runUntil(SECOND);
+        time.runUntil(SECOND);
 
         store.read(1, batch -> order.append("r").append(batch.length).append(' '));
         store.write(1, () -> order.append("w1 "));
         store.write(2, () -> order.append("w2 "));
-        events.runUntil(2 * SECOND);
+        time.runUntil(2 * SECOND);
         store.write(3, () -> order.append("w3 "));
         store.read(1, batch -> order.append("r")
                 .append(batch[0] == 1 ? "first" : "wrong")
                 .append(' '));
         store.write(4, () -> order.append("w4 "));
-        events.runUntil(3 * SECOND);
+        time.runUntil(3 * SECOND);
 
         assertThat(order.toString().trim()).isEqualTo("w0 r1 w1 w2 w3 w4 rfirst");
     }

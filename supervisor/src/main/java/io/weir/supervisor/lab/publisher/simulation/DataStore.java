@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -14,7 +14,7 @@ final class DataStore {
     private record Write(int message, Runnable done) {}
 
     private final PublisherModel model;
-    private final EventQueue events;
+    private final SimulatedTime time;
     private final RandomGenerator random;
     private final ArrayDeque<Write> writes = new ArrayDeque<>();
     private final ArrayDeque<Integer> stored = new ArrayDeque<>();
@@ -23,9 +23,9 @@ final class DataStore {
     private int wanted;
     private Consumer<int[]> reader;
 
-    DataStore(PublisherModel model, EventQueue events, RandomGenerator random) {
+    DataStore(PublisherModel model, SimulatedTime time, RandomGenerator random) {
         this.model = model;
-        this.events = events;
+        this.time = time;
         this.random = random;
     }
 
@@ -57,7 +57,7 @@ final class DataStore {
         if (!writes.isEmpty()) {
             busy = true;
             Write write = writes.poll();
-            events.after((long) (random.nextExponential() * model.writeMeanNs()), () -> {
+            time.after((long) (random.nextExponential() * model.writeMeanNs()), () -> {
                 busy = false;
                 stored.add(write.message);
                 write.done.run();
@@ -69,7 +69,7 @@ final class DataStore {
             Arrays.setAll(batch, i -> stored.remove());
             Consumer<int[]> done = reader;
             reader = null;
-            events.after(model.readNs(batch.length), () -> {
+            time.after(model.readNs(batch.length), () -> {
                 busy = false;
                 done.accept(batch);
                 serve();

@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import java.util.ArrayDeque;
 import java.util.function.IntConsumer;
@@ -16,7 +16,7 @@ final class Broker {
     private record Transfer(int message, Runnable acknowledged) {}
 
     private final PublisherModel model;
-    private final EventQueue events;
+    private final SimulatedTime time;
     private final RandomGenerator link;
     private final RandomGenerator subscriber;
     private final IntConsumer delivered;
@@ -29,12 +29,12 @@ final class Broker {
 
     Broker(
             PublisherModel model,
-            EventQueue events,
+            SimulatedTime time,
             RandomGenerator link,
             RandomGenerator subscriber,
             IntConsumer delivered) {
         this.model = model;
-        this.events = events;
+        this.time = time;
         this.link = link;
         this.subscriber = subscriber;
         this.delivered = delivered;
@@ -52,15 +52,15 @@ final class Broker {
             credit--;
             Transfer transfer = flowControlled.poll();
             long halfRttNs = model.rttNs(link) / 2;
-            lastArrivalNs = Math.max(lastArrivalNs, events.nowNs() + halfRttNs);
+            lastArrivalNs = Math.max(lastArrivalNs, time.nowNs() + halfRttNs);
             lastAckNs = Math.max(lastAckNs, lastArrivalNs + halfRttNs);
-            events.at(lastArrivalNs, () -> queue.add(transfer.message));
-            events.at(lastAckNs, transfer.acknowledged);
+            time.at(lastArrivalNs, () -> queue.add(transfer.message));
+            time.at(lastAckNs, transfer.acknowledged);
         }
     }
 
     private void takeVacation() {
-        events.after((long) (subscriber.nextExponential() * model.vacationMeanNs()), () -> pull(queue.size()));
+        time.after((long) (subscriber.nextExponential() * model.vacationMeanNs()), () -> pull(queue.size()));
     }
 
     private void pull(int insideTheGate) {
@@ -68,9 +68,9 @@ final class Broker {
             takeVacation();
             return;
         }
-        events.after((long) (subscriber.nextExponential() * model.pullMeanNs()), () -> {
+        time.after((long) (subscriber.nextExponential() * model.pullMeanNs()), () -> {
             delivered.accept(queue.remove());
-            events.after(model.rttNs(link) / 2, () -> {
+            time.after(model.rttNs(link) / 2, () -> {
                 credit++;
                 transmit();
             });

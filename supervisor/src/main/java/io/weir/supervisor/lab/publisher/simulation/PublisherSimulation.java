@@ -1,4 +1,4 @@
-package io.weir.transport.simulation;
+package io.weir.supervisor.lab.publisher.simulation;
 
 import io.weir.transport.algorithm.BatchTuner;
 import java.util.SplittableRandom;
@@ -12,7 +12,7 @@ import java.util.SplittableRandom;
 public final class PublisherSimulation {
     private final PublisherModel model;
     private final BatchTuner.Bounds bounds;
-    private final EventQueue events = new EventQueue();
+    private final SimulatedTime time = new SimulatedTime();
     private final WorkerPool workers;
     private final DataStore store;
     private final Broker broker;
@@ -35,9 +35,9 @@ public final class PublisherSimulation {
         sending = random.split();
         run = new PublisherRun(arrivalsNs);
         workers = new WorkerPool(model);
-        store = new DataStore(model, events, random.split());
+        store = new DataStore(model, time, random.split());
         broker = new Broker(
-                model, events, random.split(), random.split(), message -> run.delivered(message, events.nowNs()));
+                model, time, random.split(), random.split(), message -> run.delivered(message, time.nowNs()));
         tuner = new BatchTuner(bounds, initialBatch, 0);
     }
 
@@ -58,13 +58,13 @@ public final class PublisherSimulation {
         PublisherSimulation simulation = new PublisherSimulation(model, bounds, initialBatch, arrivalsNs, seed);
         simulation.expectArrival(0);
         simulation.pollLater();
-        simulation.events.runUntil(endNs);
+        simulation.time.runUntil(endNs);
         return simulation.run;
     }
 
     private void expectArrival(int message) {
         if (message < arrivalsNs.length) {
-            events.at(arrivalsNs[message], () -> {
+            time.at(arrivalsNs[message], () -> {
                 onArrival(message);
                 expectArrival(message + 1);
             });
@@ -77,7 +77,7 @@ public final class PublisherSimulation {
             return;
         }
         tuner.arrived(1);
-        workers.receive(() -> events.after(
+        workers.receive(() -> time.after(
                 (long) (receiving.nextExponential() * model.receiveMeanNs()),
                 () -> store.write(message, () -> {
                     workers.release();
@@ -89,7 +89,7 @@ public final class PublisherSimulation {
 
     private void pollLater() {
         long number = ++pollNumber;
-        events.at(Math.max(events.nowNs(), tuner.nextTakeNs()), () -> {
+        time.at(Math.max(time.nowNs(), tuner.nextTakeNs()), () -> {
             if (number == pollNumber) {
                 poll();
             }
@@ -100,8 +100,8 @@ public final class PublisherSimulation {
         if (unassigned > 0) {
             return;
         }
-        int messages = tuner.take(store.waiting(), events.nowNs());
-        run.polled(events.nowNs(), tuner.batch());
+        int messages = tuner.take(store.waiting(), time.nowNs());
+        run.polled(time.nowNs(), tuner.batch());
         if (messages == 0) {
             pollLater();
             return;
@@ -115,7 +115,7 @@ public final class PublisherSimulation {
             workers.publish(() -> {
                 publish(message);
                 if (--unassigned == 0) {
-                    tuner.handedOver(events.nowNs());
+                    tuner.handedOver(time.nowNs());
                     pollLater();
                 }
             });
@@ -123,12 +123,12 @@ public final class PublisherSimulation {
     }
 
     private void publish(int message) {
-        events.after((long) (sending.nextExponential() * model.sendMeanNs()), () -> {
+        time.after((long) (sending.nextExponential() * model.sendMeanNs()), () -> {
             run.sent(message);
-            long startedNs = events.nowNs();
+            long startedNs = time.nowNs();
             long mark = tuner.started(1, startedNs);
             broker.send(message, () -> {
-                tuner.acknowledged(1, startedNs, mark, events.nowNs());
+                tuner.acknowledged(1, startedNs, mark, time.nowNs());
                 workers.release();
             });
         });
