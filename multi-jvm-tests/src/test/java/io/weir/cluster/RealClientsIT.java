@@ -317,7 +317,7 @@ class RealClientsIT {
 
     /** One after the other, as a reader would, with other ports only: what they publish comes, and what they consume they show. */
     @Test
-    void shouldRunTheReadmesSnippets() throws Exception {
+    void shouldRunTheDocumentsSnippets() throws Exception {
         Path output = BuiltDistribution.emptyDirectory("snippets").resolve("output");
         Process curl = snippet("sh").run(output.getParent(), output);
         assertThat(curl.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
@@ -333,8 +333,8 @@ class RealClientsIT {
         inbox.await(List.of("from nsqjs", "from nsq-j"), SOON);
     }
 
-    private static ReadmeSnippet snippet(String language) throws IOException {
-        return ReadmeSnippet.of("Clients", language)
+    private static Snippet snippet(String language) throws IOException {
+        return Snippet.of("CLIENTS.md", "Clients", language)
                 .with(4150, at("b1").get(0).port())
                 .with(4151, cluster.http("b1").port())
                 .with(4160, at("b2").get(0).port());
