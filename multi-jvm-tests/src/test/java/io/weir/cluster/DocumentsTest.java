@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -23,8 +24,12 @@ class DocumentsTest {
     /** A fenced block with a language: what is in it is somebody's program, not a map of ours. */
     private static final Pattern PROGRAM = Pattern.compile("^```[a-z]+$.*?^```$", Pattern.MULTILINE | Pattern.DOTALL);
 
-    /** As the map writes a class: TopicGate, supply.gate.TopicGate. Names of one word, such as Channel, are not looked for. */
+    /** A class in a text. Names of one word, such as Channel, are not looked for: they are words, too. */
     private static final Pattern CLASS = Pattern.compile("\\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\\b");
+
+    private static final Pattern TYPE = Pattern.compile("\\b(?:class|interface|record|enum) ([A-Z]\\w+)");
+
+    private static final Pattern NAME = Pattern.compile("`([A-Za-z]+(?:\\.[A-Za-z]+)*)`");
 
     @Test
     void shouldLinkToWhatIsThere() throws IOException {
@@ -41,16 +46,34 @@ class DocumentsTest {
         assertThat(broken).isEmpty();
     }
 
+    /** Packages and classes, also of one word: path.Channel, supply.gate, cli. */
+    @Test
+    void shouldShowOnTheMapWhatIsThere() throws IOException {
+        List<String> places =
+                sources().map(path -> path.toString().replace(".java", "")).toList();
+        String readme = Files.readString(ROOT.resolve("README.md"));
+        assertThat(matches(NAME, readme.substring(readme.indexOf("## The map"), readme.indexOf("## Read on"))))
+                .hasSizeGreaterThan(50)
+                .extracting(name -> name.group(1))
+                .allSatisfy(name -> assertThat(places)
+                        .as(name)
+                        .anyMatch(place -> place.endsWith("/" + name) || place.endsWith("/" + name.replace('.', '/'))));
+    }
+
     @Test
     void shouldNameClassesThatExist() throws IOException {
-        Set<String> classes = classes();
+        Set<String> types = new HashSet<>();
+        for (Path source :
+                sources().filter(path -> path.toString().endsWith(".java")).toList()) {
+            matches(TYPE, Files.readString(source)).forEach(type -> types.add(type.group(1)));
+        }
         List<String> missing = new ArrayList<>();
         for (Path document : documents()) {
             if (!document.endsWith("CHANGELOG.md")) {
                 String prose = PROGRAM.matcher(Files.readString(document)).replaceAll("");
                 matches(CLASS, prose).stream()
                         .map(MatchResult::group)
-                        .filter(name -> !classes.contains(name))
+                        .filter(name -> !types.contains(name))
                         .forEach(name -> missing.add(document.getFileName() + ": " + name));
             }
         }
@@ -67,12 +90,18 @@ class DocumentsTest {
         }
     }
 
-    private static Set<String> classes() throws IOException {
-        try (Stream<Path> files = Files.find(
-                ROOT, 20, (file, attributes) -> file.toString().matches(".*/src/(main|test)/java/.*\\.java"))) {
-            return files.map(file -> file.getFileName().toString().replace(".java", ""))
-                    .collect(Collectors.toSet());
+    /** Everything below a module's src, packages included. */
+    private static Stream<Path> sources() throws IOException {
+        List<Path> sources = new ArrayList<>();
+        try (Stream<Path> modules = Files.list(ROOT)) {
+            for (Path module : modules.filter(path -> Files.isDirectory(path.resolve("src")))
+                    .toList()) {
+                try (Stream<Path> paths = Files.walk(module.resolve("src"))) {
+                    paths.forEach(sources::add);
+                }
+            }
         }
+        return sources.stream();
     }
 
     /** As a reader's browser makes them of headings. */
