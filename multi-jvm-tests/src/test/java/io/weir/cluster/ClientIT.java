@@ -44,7 +44,7 @@ class ClientIT {
         }
     }
 
-    /** The README's example; that it is, {@link OrderDeskTest} sees to. */
+    /** The example of CLIENTS.md; {@link OrderDeskTest} checks that it is the same code. */
     private void publishAndConsume(BrokerCluster cluster, String... brokers) {
         Set<String> audited = ConcurrentHashMap.newKeySet();
         Set<String> rejected = ConcurrentHashMap.newKeySet();

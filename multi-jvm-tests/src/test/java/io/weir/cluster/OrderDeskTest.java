@@ -9,10 +9,10 @@ import org.junit.jupiter.api.Test;
 
 class OrderDeskTest {
     @Test
-    void shouldBeWhatTheReadmeShows() throws IOException {
+    void shouldBeWhatTheDocumentShows() throws IOException {
         String source = Files.readString(Path.of("src/test/java/io/weir/cluster/example/OrderDesk.java"));
         String shown = "```java\n" + source.substring(source.indexOf("/**")) + "```\n";
 
-        assertThat(Files.readString(Path.of("../README.md"))).contains(shown);
+        assertThat(Files.readString(Path.of("../CLIENTS.md"))).contains(shown);
     }
 }

@@ -317,9 +317,9 @@ class RealClientsIT {
 
     /** One after the other, as a reader would, with other ports only: what they publish comes, and what they consume they show. */
     @Test
-    void shouldRunTheReadmesSnippets() throws Exception {
+    void shouldRunTheDocumentsSnippets() throws Exception {
         Path output = BuiltDistribution.emptyDirectory("snippets").resolve("output");
-        Process curl = snippet("sh").run(output.getParent(), output);
+        Process curl = snippet("CLIENTS.md", "HTTP", "sh").run(output.getParent(), output);
         assertThat(curl.waitFor(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(curl.exitValue()).as(read(output)).isZero();
         assertThat(topics("b2").describe("orders"))
@@ -328,13 +328,13 @@ class RealClientsIT {
 
         open(Library.NSQ_J).receive(Manner.USUAL, at("b3"), "orders", "check", inbox);
         inbox.await(List.of("from curl"), SOON);
-        awaitShown(snippet("js").run(NsqJs.installed(), output), output, "from nsqjs");
-        awaitShown(snippet("java").run(output.getParent(), output), output, "from nsq-j");
+        awaitShown(snippet("README.md", "A client", "js").run(NsqJs.installed(), output), output, "from nsqjs");
+        awaitShown(snippet("CLIENTS.md", "nsq-j", "java").run(output.getParent(), output), output, "from nsq-j");
         inbox.await(List.of("from nsqjs", "from nsq-j"), SOON);
     }
 
-    private static ReadmeSnippet snippet(String language) throws IOException {
-        return ReadmeSnippet.of("Clients", language)
+    private static Snippet snippet(String document, String heading, String language) throws IOException {
+        return Snippet.of(document, heading, language)
                 .with(4150, at("b1").get(0).port())
                 .with(4151, cluster.http("b1").port())
                 .with(4160, at("b2").get(0).port());

@@ -8,11 +8,11 @@ import io.weir.transport.client.Outcome;
 import io.weir.transport.client.WeirClient;
 import java.util.Collection;
 
-/** Hands orders in, and puts down what comes out at the other end. */
+/** Publishes orders, and collects what comes out at the other end. */
 public final class OrderDesk {
     private OrderDesk() {}
 
-    /** Hands {@code orders} in; what comes back is put into {@code audited}, and what was not taken into {@code rejected}. */
+    /** Publishes {@code orders}. What is consumed goes into {@code audited}, what was refused into {@code rejected}. */
     public static void run(
             Collection<String> audited, Collection<String> rejected, Iterable<String> orders, String... brokers) {
         try (WeirClient client = WeirClient.create(ClientSettings.of(brokers))) {

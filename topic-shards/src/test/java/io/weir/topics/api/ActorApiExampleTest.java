@@ -35,7 +35,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An application in an actor system of its own, which joins the broker's over a real connection: the README's example. */
+/** An application in an actor system of its own, which joins the broker's over a real connection: the example of ACTOR-API.md. */
 @Timeout(120)
 class ActorApiExampleTest {
     private static final Duration SOON = Duration.ofSeconds(40);
@@ -142,10 +142,10 @@ class ActorApiExampleTest {
     }
 
     @Test
-    void shouldBeTheExampleThatTheReadmeShows() throws IOException {
+    void shouldBeTheExampleThatTheDocumentShows() throws IOException {
         String code = Files.readString(Path.of("src/test/java/io/weir/topics/example/Billing.java"));
         String shown = code.substring(code.indexOf("/** Publishes an invoice"));
-        assertThat(Files.readString(Path.of("../README.md"))).contains(shown);
+        assertThat(Files.readString(Path.of("../ACTOR-API.md"))).contains(shown);
     }
 
     private String seed() {

@@ -24,7 +24,7 @@ import io.weir.transport.api.SubscriptionCommand.Requeue;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Publishes an invoice for every order; an order is finished when its invoice is accepted, and comes again if it was not. */
+/** Publishes an invoice for every order. Finishes an order if its invoice is accepted; if not, it comes again. */
 public final class Billing extends AbstractBehavior<Billing.Command> {
     /** What it understands. */
     public sealed interface Command {}

@@ -7,30 +7,30 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A fenced block of the README, as a reader copies it.
+ * A fenced block of one of the documents beside the root pom, as a reader copies it.
  *
  * @param language what follows the fence: sh, js, java
  */
-record ReadmeSnippet(String language, String text) {
-    /** The first of its language in a section. */
-    static ReadmeSnippet of(String section, String language) throws IOException {
-        String readme = Files.readString(Path.of("..", "README.md"));
-        Matcher body = Pattern.compile("^## " + section + "$(.*?)^## ", Pattern.MULTILINE | Pattern.DOTALL)
-                .matcher(readme);
-        if (!body.find()) {
-            throw new IllegalStateException("the README has no section " + section);
+record Snippet(String language, String text) {
+    /** The first block of its language under a heading of the document. */
+    static Snippet of(String document, String heading, String language) throws IOException {
+        String text = Files.readString(Path.of("..", document));
+        Matcher section = Pattern.compile("^#+ " + heading + "$(.*?)(?:^##+ |\\z)", Pattern.MULTILINE | Pattern.DOTALL)
+                .matcher(text);
+        if (!section.find()) {
+            throw new IllegalStateException(document + " has no section " + heading);
         }
         Matcher block = Pattern.compile("^```" + language + "$\\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL)
-                .matcher(body.group(1));
+                .matcher(section.group(1));
         if (!block.find()) {
-            throw new IllegalStateException("no " + language + " in the README's section " + section);
+            throw new IllegalStateException("no " + language + " in section " + heading + " of " + document);
         }
-        return new ReadmeSnippet(language, block.group(1));
+        return new Snippet(language, block.group(1));
     }
 
     /** For brokers with other ports than those of {@code weir up}. */
-    ReadmeSnippet with(int port, int instead) {
-        return new ReadmeSnippet(language, text.replaceAll("\\b" + port + "\\b", Integer.toString(instead)));
+    Snippet with(int port, int instead) {
+        return new Snippet(language, text.replaceAll("\\b" + port + "\\b", Integer.toString(instead)));
     }
 
     /** Runs it from {@code directory}, with what this JVM has on its class path; its output goes to the file {@code output}. */
