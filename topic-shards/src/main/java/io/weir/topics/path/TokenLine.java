@@ -98,7 +98,7 @@ final class TokenLine {
                 return;
             }
         }
-        Publication publication = publications.begin(publisher, ticket, nowNs, nowNs, 1);
+        Publication publication = publications.begin(publisher, ticket, arrivalNs, nowNs, 1);
         publication.add(message);
         await(publication, nowNs);
     }

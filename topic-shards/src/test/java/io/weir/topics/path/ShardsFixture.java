@@ -23,13 +23,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** The shards of a broker without sockets and with a clock that the test turns. */
-public final class ShardsFixture {
+final class ShardsFixture {
     static final TopicName TOPIC = new TopicName("orders");
     static final long SECOND_NS = TimeUnit.SECONDS.toNanos(1);
     static final long TIMEOUT_NS = 60 * SECOND_NS;
 
     /** A publisher that remembers its outcomes by ticket. */
-    public static final class Outcomes implements Publisher {
+    static final class Outcomes implements Publisher {
         final List<String> said = new ArrayList<>();
 
         @Override
@@ -49,10 +49,10 @@ public final class ShardsFixture {
     }
 
     /** A delivery as a consumer saw it. */
-    public record Delivery(long id, int attempts, String body) {}
+    record Delivery(long id, int attempts, String body) {}
 
     /** A consumer that remembers, and has as much room as the test says. */
-    public static final class Reader implements Subscriber {
+    static final class Reader implements Subscriber {
         final List<Delivery> got = new ArrayList<>();
         int room = Integer.MAX_VALUE;
         String gone;
@@ -99,11 +99,11 @@ public final class ShardsFixture {
     private final PublishRequest request = new PublishRequest();
     private long ticket;
 
-    public ShardsFixture() {
+    ShardsFixture() {
         this(PathSettings.defaults());
     }
 
-    public ShardsFixture(PathSettings settings) {
+    ShardsFixture(PathSettings settings) {
         TopicDirectory directory = new TopicDirectory() {
             @Override
             public void wanted(TopicName topic) {
@@ -129,16 +129,16 @@ public final class ShardsFixture {
         return nowNs;
     }
 
-    public ShardsFixture topic(TopicSettings settings, String... channels) {
+    ShardsFixture topic(TopicSettings settings, String... channels) {
         shards.apply(Definitions.of(TOPIC, settings, channels));
         return this;
     }
 
-    public ShardsFixture supply(double rate, double burst) {
+    ShardsFixture supply(double rate, double burst) {
         return supply(TOPIC, rate, burst);
     }
 
-    public ShardsFixture supply(TopicName key, double rate, double burst) {
+    ShardsFixture supply(TopicName key, double rate, double burst) {
         Limit limit = Limit.of(rate, burst);
         Share share = new Share(limit.rateMicros(), limit.burstMicros());
         gates.add(holder, Map.of(key, Holding.of(share, 0).full()));
@@ -146,25 +146,25 @@ public final class ShardsFixture {
         return this;
     }
 
-    public void work() {
+    void work() {
         shards.doWork(nowNs);
     }
 
-    public void pass(long ns) {
+    void pass(long ns) {
         nowNs += ns;
         work();
     }
 
-    public long publish(String body) {
+    long publish(String body) {
         return publish(TOPIC, body, 0);
     }
 
-    public long publish(TopicName topic, String body, long deferNs) {
+    long publish(TopicName topic, String body, long deferNs) {
         return publish(topic, body, deferNs, nowNs, nowNs);
     }
 
     /** As the loop does it: {@code wokenNs} is when the sockets woke it, however late the clock is by now. */
-    public long publishCame(String body, long arrivalNs, long wokenNs) {
+    long publishCame(String body, long arrivalNs, long wokenNs) {
         return publish(TOPIC, body, 0, arrivalNs, wokenNs);
     }
 
@@ -181,39 +181,43 @@ public final class ShardsFixture {
         return ticket;
     }
 
-    public long publishBatch(String... bodies) {
+    long publishBatch(String... bodies) {
+        return publishBatchCame(nowNs, bodies);
+    }
+
+    long publishBatchCame(long arrivalNs, String... bodies) {
         byte[] name = TOPIC.value().getBytes(StandardCharsets.US_ASCII);
         ByteBuffer in = ByteBuffer.allocate(10_000).put(name);
         for (String body : bodies) {
             byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
             in.putInt(bytes.length).put(bytes);
         }
-        request.begin(outcomes, ++ticket, in, nowNs)
+        request.begin(outcomes, ++ticket, in, arrivalNs)
                 .topic(0, name.length)
                 .batch(name.length, in.position() - name.length, bodies.length);
         shards.publish(request, nowNs);
         return ticket;
     }
 
-    public Reader reader(String channel, int ready) {
+    Reader reader(String channel, int ready) {
         return reader(TOPIC, channel, ready);
     }
 
-    public Reader reader(TopicName topic, String channel, int ready) {
+    Reader reader(TopicName topic, String channel, int ready) {
         Reader reader = new Reader();
         reader.subscription = shards.subscribe(reader, topic.value(), channel, TIMEOUT_NS, nowNs);
         reader.subscription.ready(ready, nowNs);
         return reader;
     }
 
-    public TopicStats stats() {
+    TopicStats stats() {
         return shards.stats().stream()
                 .filter(stats -> stats.topic().equals(TOPIC))
                 .findFirst()
                 .orElseThrow();
     }
 
-    public TopicStats.ChannelStats channel(String name) {
+    TopicStats.ChannelStats channel(String name) {
         return stats().channels().stream()
                 .filter(channel -> channel.name().equals(name))
                 .findFirst()

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.LimitMode;
@@ -104,6 +105,39 @@ class TopicShardTest {
                 .containsExactly("1 accepted", "2 failed: it waited longer than the topic's 1000 ms");
         assertThat(broker.shards.store().messages()).isEqualTo(1);
         assertThat(gate(broker).refused()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldCountTheDelayOfWhatWaitedFromItsArrivalAtTheCluster() {
+        ShardsFixture broker = new ShardsFixture().topic(SHAPED).supply(10, 1);
+        broker.nowNs += 10 * SECOND_NS;
+        broker.publish("takes the token");
+        broker.shards.takeDelays();
+        broker.publishCame("came over a link", broker.nowNs - 4 * SECOND_NS, broker.nowNs);
+        broker.publishBatchCame(broker.nowNs - 4 * SECOND_NS, "a", "b");
+        for (int i = 0; i < 4; i++) {
+            broker.pass(SECOND_NS / 10);
+        }
+        assertThat(broker.outcomes.said).containsExactly("1 accepted", "2 accepted", "3 accepted");
+        DelayCounts.Window delays = broker.shards.takeDelays().get(TOPIC);
+        assertThat(delays.messages()).isEqualTo(3);
+        assertThat(delays.longerThan(7 * SECOND_NS / 2))
+                .as("of all, the age too")
+                .isEqualTo(3);
+    }
+
+    @Test
+    void shouldLetAMessageThatCameOldOverALinkWaitForTheTopicsWholeDelay() {
+        ShardsFixture broker =
+                new ShardsFixture().topic(Definitions.hasty(SECOND_NS)).supply(0.1, 1);
+        broker.nowNs += 10 * SECOND_NS;
+        broker.publish("takes the token");
+        broker.publishCame("came over a link", broker.nowNs - 4 * SECOND_NS, broker.nowNs);
+        broker.pass(SECOND_NS - 1);
+        assertThat(broker.outcomes.said).containsExactly("1 accepted");
+        broker.pass(broker.shards.nextDeadlineNs() - broker.nowNs);
+        assertThat(broker.outcomes.said)
+                .containsExactly("1 accepted", "2 failed: it waited longer than the topic's 1000 ms");
     }
 
     @Test
