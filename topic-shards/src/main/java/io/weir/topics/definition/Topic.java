@@ -20,7 +20,6 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.topics.definition.TopicDefinition.ChannelSettings;
 import io.weir.topics.definition.TopicDefinition.Delivery;
@@ -29,10 +28,8 @@ import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import io.weir.topics.definition.TopicDefinition.LimitVersion;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
@@ -54,9 +51,8 @@ import java.util.function.Supplier;
  *   the version is in the store ──► all changes of that limit that queue become the next version, the last one wins
  * </pre>
  *
- * The queue is this actor's memory, at most {@value #MOST_WAITING} callers long. Whoever leaves it without a version (after {@link
- * #PATIENCE}, because the queue is full, or because the entity moves to another broker) is told to ask again, and nothing of that change
- * is kept. A deletion takes the place of the changes that queue before it, and a creation waits for the deletion.
+ * The {@link ChangeQueue} is in memory only and bounded. Whoever leaves it without a version (after {@link #PATIENCE}, because the queue is full,
+ * or because the entity moves to another broker) gets the answer to ask again, and nothing of that change is kept.
  */
 public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
@@ -69,7 +65,9 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(50);
     private static final Duration LAST_RETRY = Duration.ofSeconds(1);
+    /** Of callers whose change is kept and waits for its rows. */
     private static final int MOST_WAITING = 100;
+
     private static final int MOST_CHANNELS = 1_000;
 
     /** What it understands. */
@@ -85,7 +83,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public record ChangeLimit(
             Long rateMicros, Long burstMicros, Integer floorPermille, Sharing sharing, ActorRef<Answer> replyTo)
             implements Command {
-        private LimitSettings on(LimitSettings limit) {
+        LimitSettings on(LimitSettings limit) {
             return new LimitSettings(
                     rateMicros == null ? limit.rateMicros() : rateMicros,
                     burstMicros == null ? limit.burstMicros() : burstMicros,
@@ -93,7 +91,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                     sharing == null ? limit.sharing() : sharing);
         }
 
-        private ChangeLimit then(ChangeLimit later) {
+        /** Both as one change; where they differ the later one wins. */
+        ChangeLimit then(ChangeLimit later) {
             return new ChangeLimit(
                     later.rateMicros == null ? rateMicros : later.rateMicros,
                     later.burstMicros == null ? burstMicros : later.burstMicros,
@@ -138,9 +137,12 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     private record Unused() implements Command {}
 
-    /** @param inTheWay why versions could not be inserted, by the limit's key */
-    private record Written(long revision, Map<TopicName, Long> limits, Map<TopicName, String> inTheWay, String problem)
-            implements Command {}
+    /**
+     * The store has answered.
+     *
+     * @param revision of the definition that was written; 0 if it was not
+     */
+    private record Written(long revision, LimitInserts limits, String problem) implements Command {}
 
     /** A change of the queue may be due. */
     private record Next() implements Command {}
@@ -184,17 +186,6 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** A caller whose change is kept and waits for its rows. */
     private record Waiter(Caller caller, long revision, Map<TopicName, Long> versions) {}
 
-    /**
-     * A caller whose change waits for its turn.
-     *
-     * @param key the limit that it changes; empty for all of the topic's
-     */
-    private record Queued(Command command, Optional<TopicName> key, ActorRef<Answer> replyTo) {
-        boolean concerns(Optional<TopicName> other) {
-            return key.isEmpty() || other.isEmpty() || key.equals(other);
-        }
-    }
-
     /** The one event: this is the definition now. */
     public record Changed(TopicDefinition definition) implements CrossesNodes {}
 
@@ -209,21 +200,16 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private final Duration unusedAfter;
     private final Duration patience;
     private final List<Waiter> waiting = new ArrayList<>();
-    private final List<Queued> queue = new ArrayList<>();
-    /** Why the last attempt to insert a version failed, by the limit's key. */
-    private final Map<TopicName, String> inTheWay = new HashMap<>();
-    /** The version of each limit that is known to be there, by the limit's key. */
-    private final Map<TopicName, Long> limitsInStore = new HashMap<>();
-
+    private final StoredVersions stored = new StoredVersions();
+    private final ChangeQueue queue = new ChangeQueue(stored);
     private Duration retry = FIRST_RETRY;
-    private long revisionInStore;
     private boolean writing;
     /** After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for it. */
     private boolean knowsRows;
 
     /**
      * @param minter who mints what is created here: the holder of this broker
-     * @param written told when a row is new, so that brokers look at once
+     * @param written called when a row is new, so that brokers look at once
      * @param unusedAfter how long an ephemeral topic stays that no broker uses; {@link #UNUSED_AFTER}
      * @param patience how long a caller waits; {@link #PATIENCE}
      */
@@ -253,7 +239,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             Duration patience) {
         super(PersistenceId.of(KEY.name(), name.value()));
         this.context = context;
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Topic.class);
         this.timers = timers;
         this.name = name;
@@ -281,12 +267,12 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         return RetentionCriteria.snapshotEvery(20, 2).withDeleteEventsOnSnapshot();
     }
 
-    /** A former life may have died between the event and the rows. */
     @Override
     public SignalHandler<TopicDefinition> signalHandler() {
         return newSignalHandlerBuilder()
                 .onSignal(RecoveryCompleted.instance(), now -> {
                     if (now.revision() > 0) {
+                        // A former life may have died between the event and the rows.
                         context.getSelf().tell(new Retry());
                     }
                     used(now);
@@ -299,11 +285,12 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private void onStop(TopicDefinition now) {
         waiting.forEach(waiter -> reply(now, waiter.caller, Outcome.PENDING, null));
         waiting.clear();
-        queue.forEach(queued -> askAgain(
-                now,
-                queued.replyTo,
-                "the topic " + name + " is being moved to another broker: nothing of this change was kept, ask again"));
-        queue.clear();
+        queue.removeAll()
+                .forEach(queued -> askAgain(
+                        now,
+                        queued.replyTo(),
+                        "the topic " + name
+                                + " is being moved to another broker: nothing of this change was kept, ask again"));
     }
 
     @Override
@@ -321,7 +308,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                 .onCommand(DeleteChannel.class, queueing(DeleteChannel::replyTo))
                 .onCommand(LimitChannel.class, queueing(LimitChannel::replyTo))
                 .onCommand(Get.class, this::onGet)
-                .onCommand(InUse.class, (now, command) -> onInUse(now))
+                .onCommand(InUse.class, (now, command) -> Effect().none().thenRun(this::used))
                 .onCommand(Unused.class, knowing((now, command) -> onUnused(now)))
                 .onCommand(Retry.class, (now, command) -> onRetry(now))
                 .onCommand(Written.class, this::onWritten)
@@ -339,53 +326,17 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private <C extends Command> BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> queueing(
             Function<C, ActorRef<Answer>> replyTo) {
         return knowing((now, command) -> {
-            Queued asked = new Queued(command, key(now, command), replyTo.apply(command));
-            boolean mustWait = mustWait(now, asked)
-                    || queue.stream().anyMatch(queued -> queued.concerns(asked.key) && !harmless(now, command));
-            if (!mustWait) {
-                return perform(now, command, Caller.of(asked.replyTo));
+            ActorRef<Answer> caller = replyTo.apply(command);
+            if (!queue.mustWait(now, command)) {
+                return perform(now, command, Caller.of(caller));
             }
-            if (queue.size() == MOST_WAITING) {
+            if (queue.isFull()) {
                 return askAgain(
-                        now, asked.replyTo, MOST_WAITING + " changes of " + name + " queue already: ask again later");
+                        now, caller, ChangeQueue.MOST + " changes of " + name + " queue already: ask again later");
             }
-            queue.add(asked);
-            giveUpLater(asked);
+            giveUpLater(queue.add(now, command, caller));
             return Effect().none();
         });
-    }
-
-    /** Which limit a command changes; empty for all of the topic's. */
-    private Optional<TopicName> key(TopicDefinition now, Command command) {
-        if (command instanceof LimitChannel limit) {
-            return Optional.of(now.key(limit.channel));
-        }
-        if (command instanceof DeleteChannel deletion) {
-            return Optional.of(now.key(deletion.channel));
-        }
-        if (command instanceof ChangeLimit change) {
-            LimitSettings wanted = change.on(now.limit());
-            boolean ofChannelsToo = wanted.floorPermille() != now.limit().floorPermille()
-                    || wanted.sharing() != now.limit().sharing();
-            return ofChannelsToo ? Optional.empty() : Optional.of(name);
-        }
-        return Optional.empty();
-    }
-
-    /** Somebody publishes to a topic that is there: nothing changes, and what queues does not matter. */
-    private static boolean harmless(TopicDefinition now, Command command) {
-        return command instanceof Ensure && now.exists();
-    }
-
-    /** A version may be decided when the one before it is in the store, where it is inserted when that is done. */
-    private boolean mustWait(TopicDefinition now, Queued asked) {
-        boolean creates = asked.command instanceof Create || asked.command instanceof Ensure;
-        if (now.exists() == creates) {
-            return false;
-        }
-        return asked.key
-                .map(key -> now.limits().containsKey(key) && pending(now, key))
-                .orElseGet(() -> anyPending(now));
     }
 
     private Effect<Changed, TopicDefinition> perform(TopicDefinition now, Command command, List<Caller> callers) {
@@ -413,66 +364,20 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         throw new IllegalArgumentException(command + " changes no limit");
     }
 
-    /** The first change of the queue whose turn has come, with all that may become one version with it. */
     private Effect<Changed, TopicDefinition> onNext(TopicDefinition now) {
-        List<Queued> stillWaiting = new ArrayList<>();
-        for (Queued asked : queue) {
-            Queued first = new Queued(asked.command, key(now, asked.command), asked.replyTo);
-            if (!mustWait(now, first) && stillWaiting.stream().noneMatch(other -> other.concerns(first.key))) {
-                return perform(now, asked);
-            }
-            stillWaiting.add(first);
-        }
-        return Effect().none();
+        return queue.takeNext(now).map(due -> perform(now, due)).orElseGet(() -> Effect()
+                .none());
     }
 
-    private Effect<Changed, TopicDefinition> perform(TopicDefinition now, Queued first) {
-        List<Queued> together = new ArrayList<>(List.of(first));
-        Command last = first.command;
-        for (Queued later : queue.subList(queue.indexOf(first) + 1, queue.size())) {
-            Optional<Command> both = both(last, later.command)
-                    // Together they may change limits that the first of them left alone, and whose turn has not come.
-                    .filter(command -> !mustWait(now, new Queued(command, key(now, command), later.replyTo)));
-            if (both.isPresent()) {
-                last = both.get();
-                together.add(later);
-            } else if (later.concerns(key(now, last))) {
-                break;
-            }
-        }
-        queue.removeAll(together);
-        together.forEach(timers::cancel);
-        Command decided = last;
+    private Effect<Changed, TopicDefinition> perform(TopicDefinition now, ChangeQueue.Due due) {
+        due.asked().forEach(timers::cancel);
         context.getSelf().tell(new Next());
         return perform(
                 now,
-                decided,
-                together.stream()
-                        .map(asked -> new Caller(asked.replyTo, !includes(decided, asked.command)))
+                due.command(),
+                due.asked().stream()
+                        .map(asked -> new Caller(asked.replyTo(), due.supersedes(asked)))
                         .toList());
-    }
-
-    /** What two changes are that come right after each other, if they can become one version: the later one wins. */
-    private static Optional<Command> both(Command first, Command later) {
-        if (first instanceof ChangeLimit a && later instanceof ChangeLimit b) {
-            return Optional.of(a.then(b));
-        }
-        boolean sameChannel = first instanceof LimitChannel a
-                && (later instanceof LimitChannel b && a.channel.equals(b.channel)
-                        || later instanceof DeleteChannel c && a.channel.equals(c.channel));
-        boolean limitsOnly =
-                first instanceof ChangeLimit || first instanceof LimitChannel || first instanceof DeleteChannel;
-        return sameChannel || limitsOnly && later instanceof Delete ? Optional.of(later) : Optional.empty();
-    }
-
-    private static boolean includes(Command decided, Command asked) {
-        if (decided instanceof ChangeLimit all && asked instanceof ChangeLimit one) {
-            return all.then(one).on(LimitSettings.NONE).equals(all.on(LimitSettings.NONE));
-        }
-        if (decided instanceof LimitChannel a && asked instanceof LimitChannel b) {
-            return a.rateMicros == b.rateMicros && a.burstMicros == b.burstMicros;
-        }
-        return decided == asked;
     }
 
     private void giveUpLater(Object whom) {
@@ -482,27 +387,18 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private Effect<Changed, TopicDefinition> onGiveUp(TopicDefinition now, GiveUp late) {
         if (late.whom instanceof Waiter waiter && waiting.remove(waiter)) {
             reply(now, waiter.caller, Outcome.PENDING, null);
-        } else if (late.whom instanceof Queued queued && queue.remove(queued)) {
-            TopicName held = queued.key
-                    .filter(key -> now.limits().containsKey(key) && pending(now, key))
-                    .orElseGet(() -> firstPending(now));
-            String why = held == null
-                    ? "changes that came before it are not made yet"
-                    : "version " + now.limits().get(held).version() + " of the limit of " + held + " can't begin: "
-                            + inTheWay.getOrDefault(held, "the store did not answer yet");
-            boolean creates = queued.command instanceof Create || queued.command instanceof Ensure;
+        } else if (late.whom instanceof ChangeQueue.Queued queued && queue.remove(queued)) {
             askAgain(
                     now,
-                    queued.replyTo,
-                    (creates ? "the topic " + name + " is still being deleted, and " : "") + why
-                            + ". Nothing of this change was kept: ask again");
+                    queued.replyTo(),
+                    queue.whyWaiting(now, queued) + ". Nothing of this change was kept: ask again");
             context.getSelf().tell(new Next());
         }
         return Effect().none();
     }
 
     private Effect<Changed, TopicDefinition> onGet(TopicDefinition now, Get command) {
-        command.replyTo.tell(new Answer(now, inStore(now) ? Outcome.IN_FORCE : Outcome.PENDING, null));
+        command.replyTo.tell(new Answer(now, stored.has(now) ? Outcome.IN_FORCE : Outcome.PENDING, null));
         return Effect().none();
     }
 
@@ -577,30 +473,24 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     private Effect<Changed, TopicDefinition> change(TopicDefinition now, TopicDefinition next, List<Caller> callers) {
         if (next == now) {
-            if (inStore(now)) {
+            if (stored.has(now)) {
                 callers.forEach(caller -> reply(now, caller, Outcome.IN_FORCE, null));
             } else {
-                callers.forEach(caller -> await(new Waiter(caller, now.revision(), versions(now)), now));
+                callers.forEach(caller -> await(new Waiter(caller, now.revision(), now.limitVersions()), now));
                 write(now);
             }
             return Effect().none();
         }
-        Map<TopicName, Long> made = versions(next);
-        made.entrySet().removeAll(versions(now).entrySet());
-        return Effect().persist(new Changed(next)).thenRun(stored -> {
-            callers.forEach(caller -> await(new Waiter(caller, stored.revision(), made), stored));
-            used(stored);
-            write(stored);
+        Map<TopicName, Long> made = next.limitVersions();
+        made.entrySet().removeAll(now.limitVersions().entrySet());
+        return Effect().persist(new Changed(next)).thenRun(changed -> {
+            callers.forEach(caller -> await(new Waiter(caller, changed.revision(), made), changed));
+            used(changed);
+            write(changed);
         });
     }
 
-    private static Map<TopicName, Long> versions(TopicDefinition of) {
-        Map<TopicName, Long> versions = new HashMap<>();
-        of.limits().forEach((key, limit) -> versions.put(key, limit.version()));
-        return versions;
-    }
-
-    /** One too many is told at once how far it is. */
+    /** One too many is answered at once. */
     private void await(Waiter waiter, TopicDefinition now) {
         if (waiting.size() == MOST_WAITING) {
             reply(now, waiter.caller, Outcome.PENDING, null);
@@ -608,12 +498,6 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             waiting.add(waiter);
             giveUpLater(waiter);
         }
-    }
-
-    private boolean inStore(Waiter waiter) {
-        return revisionInStore >= waiter.revision
-                && waiter.versions.entrySet().stream()
-                        .allMatch(made -> limitsInStore.getOrDefault(made.getKey(), 0L) >= made.getValue());
     }
 
     private Effect<Changed, TopicDefinition> refuse(TopicDefinition now, List<Caller> callers, String problem) {
@@ -631,11 +515,6 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         caller.replyTo.tell(new Answer(now, superseded ? Outcome.SUPERSEDED : outcome, problem));
     }
 
-    private Effect<Changed, TopicDefinition> onInUse(TopicDefinition now) {
-        used(now);
-        return Effect().none();
-    }
-
     private void used(TopicDefinition now) {
         if (name.ephemeral() && now.exists()) {
             timers.startSingleTimer(new Unused(), unusedAfter);
@@ -643,7 +522,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     }
 
     private Effect<Changed, TopicDefinition> onUnused(TopicDefinition now) {
-        if (!now.exists() || !now.channels().isEmpty() || anyPending(now)) {
+        if (!now.exists() || !now.channels().isEmpty() || stored.firstPending(now) != null) {
             used(now);
             return Effect().none();
         }
@@ -651,29 +530,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         return Effect().persist(new Changed(now.gone())).thenRun(this::write);
     }
 
-    private boolean pending(TopicDefinition now, TopicName key) {
-        return limitsInStore.getOrDefault(key, 0L) < now.limits().get(key).version();
-    }
-
-    private boolean anyPending(TopicDefinition now) {
-        return firstPending(now) != null;
-    }
-
-    private TopicName firstPending(TopicDefinition now) {
-        for (Map.Entry<TopicName, LimitVersion> each : now.limits().entrySet()) {
-            if (limitsInStore.getOrDefault(each.getKey(), 0L) < each.getValue().version()) {
-                return each.getKey();
-            }
-        }
-        return null;
-    }
-
-    private boolean inStore(TopicDefinition now) {
-        return revisionInStore >= now.revision() && !anyPending(now);
-    }
-
     private Effect<Changed, TopicDefinition> onRetry(TopicDefinition now) {
-        if (!inStore(now)) {
+        if (!stored.has(now)) {
             write(now);
         }
         return Effect().none();
@@ -684,90 +542,50 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             return;
         }
         writing = true;
-        List<LimitRow> missing = missing(now);
+        List<LimitRow> missing = stored.missing(now, minter);
         context.pipeToSelf(
                 CompletableFuture.supplyAsync(
                         () -> {
                             rows.put(now);
-                            return insert(now.revision(), missing);
+                            return new Written(now.revision(), LimitInserts.into(limits, missing), null);
                         },
                         storeThreads),
-                (done, failure) -> failure == null ? done : new Written(0, Map.of(), Map.of(), failure.getMessage()));
-    }
-
-    private Written insert(long revision, List<LimitRow> missing) {
-        Map<TopicName, Long> inserted = new HashMap<>();
-        Map<TopicName, String> notInserted = new HashMap<>();
-        for (LimitRow row : missing) {
-            if (limits.insert(row)) {
-                inserted.put(row.topic(), row.version());
-            } else {
-                notInserted.put(row.topic(), whyNot(row));
-            }
-        }
-        return new Written(revision, inserted, notInserted, null);
-    }
-
-    private String whyNot(LimitRow row) {
-        String before = limits.limits(row.topic()).stream()
-                .filter(other -> other.version() == row.version() - 1)
-                .map(other -> "version " + other.version() + " is not done, which "
-                        + other.minter().map(Holder::toString).orElse("nobody yet") + " makes true")
-                .findFirst()
-                .orElse("the version before it is not in the store");
-        List<Holder> silent = limits.rows().stream()
-                .filter(lease -> lease.state() == LeaseRow.State.FENCED)
-                .map(LeaseRow::holder)
-                .toList();
-        return silent.isEmpty()
-                ? before
-                : before + "; what " + silent + " kept comes back when it is confirmed that they stopped";
-    }
-
-    private List<LimitRow> missing(TopicDefinition now) {
-        List<LimitRow> missing = new ArrayList<>();
-        now.limits().forEach((key, limit) -> {
-            if (limitsInStore.getOrDefault(key, 0L) < limit.version()) {
-                missing.add(new LimitRow(
-                        key,
-                        limit.version(),
-                        limit.limit().share(),
-                        limit.limit().floorPermille(),
-                        limit.limit().sharing(),
-                        Optional.of(minter.get()),
-                        false));
-            }
-        });
-        return missing;
+                (done, failure) -> failure == null ? done : new Written(0, LimitInserts.NONE, failure.getMessage()));
     }
 
     private Effect<Changed, TopicDefinition> onWritten(TopicDefinition now, Written outcome) {
         writing = false;
         knowsRows = true;
-        revisionInStore = Math.max(revisionInStore, outcome.revision);
-        // A version never changes its content, so what was inserted counts, whatever was decided meanwhile.
-        limitsInStore.putAll(outcome.limits);
-        inTheWay.clear();
-        inTheWay.putAll(outcome.inTheWay);
+        stored.written(outcome.revision, outcome.limits);
         if (outcome.revision > 0) {
             written.run();
         }
         if (outcome.problem != null) {
             context.getLog().warn("{} could not put its definition into the store: {}", name, outcome.problem);
-            // When the store is back is not known: whoever waits is told how far it is.
+            // Nobody knows when the store is back, so nobody waits for it.
             answer(now, waiting, Outcome.PENDING);
         }
-        answer(now, waiting.stream().filter(this::inStore).toList(), Outcome.IN_FORCE);
-        if (inStore(now)) {
+        answer(
+                now,
+                waiting.stream()
+                        .filter(waiter -> stored.has(waiter.revision, waiter.versions))
+                        .toList(),
+                Outcome.IN_FORCE);
+        if (stored.has(now)) {
             retry = FIRST_RETRY;
         } else {
-            boolean nothingNew =
-                    outcome.limits.isEmpty() && outcome.revision == now.revision() || outcome.problem != null;
-            retry = nothingNew ? least(retry.multipliedBy(2), LAST_RETRY) : FIRST_RETRY;
+            boolean nothingNew = outcome.limits.inserted().isEmpty() && outcome.revision == now.revision()
+                    || outcome.problem != null;
+            retry = nothingNew ? retryAfter(retry) : FIRST_RETRY;
             timers.startSingleTimer(new Retry(), retry);
         }
         context.getSelf().tell(new Next());
         return Effect().none().thenUnstashAll();
+    }
+
+    private static Duration retryAfter(Duration last) {
+        Duration twice = last.multipliedBy(2);
+        return twice.compareTo(LAST_RETRY) < 0 ? twice : LAST_RETRY;
     }
 
     private void answer(TopicDefinition now, List<Waiter> whom, Outcome outcome) {
@@ -776,9 +594,5 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             timers.cancel(waiter);
             reply(now, waiter.caller, outcome, null);
         });
-    }
-
-    private static Duration least(Duration a, Duration b) {
-        return a.compareTo(b) < 0 ? a : b;
     }
 }

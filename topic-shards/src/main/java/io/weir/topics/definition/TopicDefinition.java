@@ -181,6 +181,13 @@ public record TopicDefinition(
         return all;
     }
 
+    /** The version of every limit, by its key. */
+    Map<TopicName, Long> limitVersions() {
+        Map<TopicName, Long> versions = new LinkedHashMap<>();
+        limits().forEach((key, limit) -> versions.put(key, limit.version()));
+        return versions;
+    }
+
     /** The channels' limits share as the topic's does, so they may get a new version too. */
     TopicDefinition withLimit(LimitSettings newLimit) {
         return new TopicDefinition(

@@ -210,7 +210,7 @@ class TopicFollowerTest {
     @Test
     void shouldLayAgainWhatCouldNotBeLaid() {
         laysThatFail.set(2);
-        TopicName topic = topic("laid-again");
+        TopicName topic = topic("applied-again");
         rows.put(Definitions.of(topic, SETTINGS, "work"));
         desk();
         RunningBroker.await("it is applied", () -> channelsHere(topic).equals(List.of("work")));
