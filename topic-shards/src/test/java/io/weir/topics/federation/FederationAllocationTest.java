@@ -6,38 +6,18 @@ import com.sun.management.ThreadMXBean;
 import io.weir.topics.path.AllocationTest;
 import io.weir.topics.path.PipelinedLoad;
 import io.weir.topics.path.RunningBroker;
-import io.weir.transport.MediaDriverProcess;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import org.agrona.IoUtil;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** As {@link AllocationTest}, on both ends of a link. */
 @Timeout(120)
 class FederationAllocationTest {
     private static final int BATCHES = 4;
 
-    private Path root;
-    private MediaDriverProcess driver;
-
-    @BeforeEach
-    void startDriver() throws Exception {
-        Path memory = Path.of("/dev/shm");
-        root = Files.isWritable(memory)
-                ? Files.createTempDirectory(memory, "weir-federation-")
-                : Files.createTempDirectory("weir-federation-");
-        driver = MediaDriverProcess.start(root.resolve("driver"));
-    }
-
-    @AfterEach
-    void closeDriver() {
-        driver.close();
-        IoUtil.delete(root.toFile(), true);
-    }
+    @RegisterExtension
+    final LinkedBrokers brokers = new LinkedBrokers();
 
     @Test
     void shouldAllocateNothingPerMessageThatIsConsumedElsewhere() throws Exception {
@@ -52,8 +32,8 @@ class FederationAllocationTest {
     /** Published at one broker, consumed at the other; forwarded there, or fetched from there. */
     private void measure(boolean forwarded, int messages) throws Exception {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        try (LinkedBroker a = new LinkedBroker("a", root.resolve("driver")).supply("orders");
-                LinkedBroker b = new LinkedBroker("b", root.resolve("driver")).supply("orders")) {
+        try (LinkedBroker a = new LinkedBroker("a", brokers.driver()).supply("orders");
+                LinkedBroker b = new LinkedBroker("b", brokers.driver()).supply("orders")) {
             LinkedBroker.join(a, b);
             a.home = forwarded ? b.id() : null;
             try (PipelinedLoad load = new PipelinedLoad(a.broker.address(), b.broker.address(), "orders", 100)) {

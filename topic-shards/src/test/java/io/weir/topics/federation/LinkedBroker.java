@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.function.Function;
 
 /** A running broker with links. */
-public final class LinkedBroker implements AutoCloseable {
+final class LinkedBroker implements AutoCloseable {
     final PeerAddress address;
     final RunningBroker broker;
     /** Where this broker's publishers are at home; null: here. */
@@ -32,11 +32,11 @@ public final class LinkedBroker implements AutoCloseable {
     private Links links;
     private Federation federation;
 
-    public LinkedBroker(String id, Path aeronDirectory) throws IOException {
+    LinkedBroker(String id, Path aeronDirectory) throws IOException {
         this(id, aeronDirectory, GatewaySettings.defaults(), LinkSettings.defaults());
     }
 
-    public LinkedBroker(String id, Path aeronDirectory, GatewaySettings gateway, LinkSettings linkSettings)
+    LinkedBroker(String id, Path aeronDirectory, GatewaySettings gateway, LinkSettings linkSettings)
             throws IOException {
         address = address(id, aeronDirectory);
         broker = new RunningBroker(id, gateway, topic -> topics.apply(topic), loop -> {
@@ -46,7 +46,7 @@ public final class LinkedBroker implements AutoCloseable {
         });
     }
 
-    public static PeerAddress address(String id, Path aeronDirectory) throws IOException {
+    static PeerAddress address(String id, Path aeronDirectory) throws IOException {
         try (DatagramSocket socket = new DatagramSocket(0, InetAddress.getByName("127.0.0.1"))) {
             return new PeerAddress(
                     new BrokerId(id),
@@ -57,7 +57,7 @@ public final class LinkedBroker implements AutoCloseable {
         }
     }
 
-    public static void join(LinkedBroker... brokers) {
+    static void join(LinkedBroker... brokers) {
         for (LinkedBroker one : brokers) {
             for (LinkedBroker other : brokers) {
                 if (one != other) {
@@ -70,29 +70,29 @@ public final class LinkedBroker implements AutoCloseable {
         }
     }
 
-    public BrokerId id() {
+    BrokerId id() {
         return address.id();
     }
 
-    public Links links() {
+    Links links() {
         return links;
     }
 
-    public FederationStats stats() {
+    FederationStats stats() {
         return federation.stats();
     }
 
-    public LinkedBroker supply(String topic) {
+    LinkedBroker supply(String topic) {
         broker.supply(topic, 10_000_000, 10_000_000);
         return this;
     }
 
-    public NsqSocket publisher() throws IOException {
+    NsqSocket publisher() throws IOException {
         return NsqSocket.greeted(broker.address());
     }
 
     /** Subscribed and answered, without credit yet. */
-    public NsqSocket consumer(String topic, String channel) throws IOException {
+    NsqSocket consumer(String topic, String channel) throws IOException {
         NsqSocket socket = NsqSocket.greeted(broker.address());
         socket.send("SUB " + topic + " " + channel + "\n");
         if (!socket.answer().equals("OK")) {
@@ -102,20 +102,20 @@ public final class LinkedBroker implements AutoCloseable {
     }
 
     /** Consumers at other brokers that this one knows of, of a channel. */
-    public boolean hasConsumers(String topic, String channel, int count) {
+    boolean hasConsumers(String topic, String channel, int count) {
         return RunningBroker.await(broker.path().stats()).stream()
                 .filter(stats -> stats.topic().value().equals(topic))
                 .flatMap(stats -> stats.channels().stream())
                 .anyMatch(stats -> stats.name().equals(channel) && stats.consumers() == count);
     }
 
-    public boolean isWaiting(String topic, int messages) {
+    boolean isWaiting(String topic, int messages) {
         return RunningBroker.await(broker.path().stats()).stream()
                 .anyMatch(stats -> stats.topic().value().equals(topic) && stats.waiting() == messages);
     }
 
     /** Gone in the midst of everything, as its peers see it. */
-    public void cut() {
+    void cut() {
         links.close();
     }
 

@@ -9,63 +9,39 @@ import io.weir.topics.federation.PlacementTable.Attendance;
 import io.weir.topics.federation.PlacementTable.Seats;
 import io.weir.topics.path.NsqSocket;
 import io.weir.topics.path.RunningBroker;
-import io.weir.transport.MediaDriverProcess;
 import io.weir.transport.api.MessageContext;
 import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.api.PublisherIdentity;
 import io.weir.transport.gateway.Publisher;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import org.agrona.IoUtil;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A publisher's home is moved while it publishes, on real sockets and links. */
 @Timeout(120)
 class PlacementMoveTest {
     private static final TopicName TOPIC = new TopicName("orders");
 
-    private final Deque<AutoCloseable> toClose = new ArrayDeque<>();
-    private Path root;
-
-    @BeforeEach
-    void startDriver() throws IOException {
-        Path memory = Path.of("/dev/shm");
-        root = Files.isWritable(memory)
-                ? Files.createTempDirectory(memory, "weir-placement-")
-                : Files.createTempDirectory("weir-placement-");
-        toClose.push(MediaDriverProcess.start(root.resolve("driver")));
-    }
-
-    @AfterEach
-    void closeAll() throws Exception {
-        while (!toClose.isEmpty()) {
-            toClose.pop().close();
-        }
-        IoUtil.delete(root.toFile(), true);
-    }
+    @RegisterExtension
+    final LinkedBrokers brokers = new LinkedBrokers();
 
     @Test
     void shouldNeitherLoseNorReorderNorDoubleWhenAPublisherIsMoved() throws Exception {
         long seed = System.nanoTime();
         Random random = new Random(seed);
-        LinkedBroker a = broker("a");
-        LinkedBroker b = broker("b");
-        LinkedBroker c = broker("c");
+        LinkedBroker a = brokers.broker("a");
+        LinkedBroker b = brokers.broker("b");
+        LinkedBroker c = brokers.broker("c");
         LinkedBroker.join(a, b, c);
         PlacementTable table = placed(a);
-        NsqSocket publisher = open(a.publisher());
+        NsqSocket publisher = brokers.open(a.publisher());
         long id = publisherId(a, table, publisher);
         List<BrokerId> choice = List.of(a.id(), b.id(), c.id());
         int moves = 40;
@@ -87,7 +63,7 @@ class PlacementMoveTest {
             // Cut off from the others, so that it hands out what passed here, in its order.
             broker.cut();
             int published = (int) broker.broker.stats("orders").published();
-            NsqSocket consumer = open(broker.consumer("orders", "check"));
+            NsqSocket consumer = brokers.open(broker.consumer("orders", "check"));
             consumer.send("RDY 2500\n");
             List<Integer> got = new ArrayList<>();
             while (got.size() < published) {
@@ -114,13 +90,12 @@ class PlacementMoveTest {
 
     @Test
     void shouldAnswerWhatIsOpenAtTheOldHomeBeforeAnythingGoesToTheNew() throws Exception {
-        LinkedBroker a = broker("a");
-        LinkedBroker b = new LinkedBroker("b", root.resolve("driver"));
-        toClose.push(b);
-        LinkedBroker c = broker("c");
+        LinkedBroker a = brokers.broker("a");
+        LinkedBroker b = brokers.dryBroker("b");
+        LinkedBroker c = brokers.broker("c");
         LinkedBroker.join(a, b, c);
         PlacementTable table = placed(a);
-        NsqSocket publisher = open(a.publisher());
+        NsqSocket publisher = brokers.open(a.publisher());
         long id = publisherId(a, table, publisher);
         seat(a, table, 1, Map.of(b.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "first");
@@ -129,7 +104,7 @@ class PlacementMoveTest {
 
         seat(a, table, 2, Map.of(c.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "third");
-        NsqSocket other = open(a.publisher());
+        NsqSocket other = brokers.open(a.publisher());
         other.sendBody("PUB orders", "of another");
         assertThat(other.answer()).isEqualTo("OK");
         assertThat(c.broker.path().stats().toCompletableFuture().get())
@@ -146,11 +121,11 @@ class PlacementMoveTest {
 
     @Test
     void shouldPublishHereWhileTheHomeIsAway() throws Exception {
-        LinkedBroker a = broker("a");
-        LinkedBroker b = broker("b");
+        LinkedBroker a = brokers.broker("a");
+        LinkedBroker b = brokers.broker("b");
         LinkedBroker.join(a, b);
         PlacementTable table = placed(a);
-        NsqSocket publisher = open(a.publisher());
+        NsqSocket publisher = brokers.open(a.publisher());
         long id = publisherId(a, table, publisher);
         seat(a, table, 1, Map.of(b.id(), new long[] {id}));
         publisher.sendBody("PUB orders", "m");
@@ -165,8 +140,8 @@ class PlacementMoveTest {
 
     @Test
     void shouldKnowAPublisherThatNamedItselfAtEveryBroker() throws Exception {
-        LinkedBroker a = broker("a");
-        LinkedBroker b = broker("b");
+        LinkedBroker a = brokers.broker("a");
+        LinkedBroker b = brokers.broker("b");
         PlacementTable atA = placed(a);
         PlacementTable atB = placed(b);
         NsqSocket first = identified(a, "same");
@@ -181,8 +156,8 @@ class PlacementMoveTest {
     /** As actors and HTTP do: without a socket of the gateway's. */
     @Test
     void shouldTakeWhatAnIntakePublishesToTheHomeOfWhoeverSaidWhoItIs() throws Exception {
-        LinkedBroker a = broker("a");
-        LinkedBroker b = broker("b");
+        LinkedBroker a = brokers.broker("a");
+        LinkedBroker b = brokers.broker("b");
         LinkedBroker.join(a, b);
         PlacementTable table = placed(a);
         InProcessPublisher intake = new InProcessPublisher(
@@ -215,9 +190,8 @@ class PlacementMoveTest {
 
     @Test
     void shouldCountWhatMessagesWaitedForTheirTokens() throws Exception {
-        LinkedBroker a = new LinkedBroker("a", root.resolve("driver"));
-        toClose.push(a);
-        NsqSocket publisher = open(a.publisher());
+        LinkedBroker a = brokers.dryBroker("a");
+        NsqSocket publisher = brokers.open(a.publisher());
         publisher.sendBody("PUB orders", "m");
         RunningBroker.await("it waits", () -> a.isWaiting("orders", 1));
         assertThat(RunningBroker.await(a.broker.path().takeDelays())).isEmpty();
@@ -235,16 +209,10 @@ class PlacementMoveTest {
     }
 
     private NsqSocket identified(LinkedBroker at, String name) throws IOException {
-        NsqSocket socket = open(at.publisher());
+        NsqSocket socket = brokers.open(at.publisher());
         socket.sendBody("IDENTIFY", "{\"weir_publisher\":\"" + name + "\",\"weir_group\":\"g\",\"weir_rate\":7}");
         assertThat(socket.answer()).isEqualTo("OK");
         return socket;
-    }
-
-    private LinkedBroker broker(String id) throws IOException {
-        LinkedBroker broker = new LinkedBroker(id, root.resolve("driver"));
-        toClose.push(broker);
-        return broker.supply("orders");
     }
 
     private static PlacementTable placed(LinkedBroker broker) {
@@ -274,10 +242,5 @@ class PlacementMoveTest {
             done.complete(null);
         });
         done.get();
-    }
-
-    private <T extends AutoCloseable> T open(T closeable) {
-        toClose.push(closeable);
-        return closeable;
     }
 }
