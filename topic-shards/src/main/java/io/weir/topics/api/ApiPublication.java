@@ -154,8 +154,8 @@ final class ApiPublication implements MessagePath.Work, Publisher {
         end(new PublishOutcome.UnknownTopic(topic, reason));
     }
 
-    private void end(PublishOutcome told) {
+    private void end(PublishOutcome result) {
         load.ended();
-        outcome.accept(told);
+        outcome.accept(result);
     }
 }

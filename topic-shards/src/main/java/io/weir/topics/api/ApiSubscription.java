@@ -61,9 +61,9 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
     @Override
     public Receive<SubscriptionCommand> createReceive() {
         return newReceiveBuilder()
-                .onMessage(Finish.class, finish -> tell(finish, (port, nowNs) -> end.finish(finish.id(), nowNs)))
+                .onMessage(Finish.class, finish -> onPath(finish, (port, nowNs) -> end.finish(finish.id(), nowNs)))
                 .onMessage(Requeue.class, this::onRequeue)
-                .onMessage(Touch.class, touch -> tell(touch, (port, nowNs) -> end.touch(touch.id(), nowNs)))
+                .onMessage(Touch.class, touch -> onPath(touch, (port, nowNs) -> end.touch(touch.id(), nowNs)))
                 .onMessage(Credit.class, this::onCredit)
                 .onMessage(Unsubscribe.class, unsubscribe -> Behaviors.stopped())
                 .onSignal(Terminated.class, gone -> Behaviors.stopped())
@@ -71,7 +71,7 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
                 .build();
     }
 
-    private Behavior<SubscriptionCommand> tell(SubscriptionCommand command, MessagePath.Work work) {
+    private Behavior<SubscriptionCommand> onPath(SubscriptionCommand command, MessagePath.Work work) {
         if (!path.offer(work)) {
             getContext().scheduleOnce(TRY_AGAIN, getContext().getSelf(), command);
         }
@@ -83,7 +83,7 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
         Duration most = Duration.ofMillis(settings.maxDelayMs());
         Duration asked = requeue.delay() == null || requeue.delay().isNegative() ? Duration.ZERO : requeue.delay();
         long delayNs = (asked.compareTo(most) > 0 ? most : asked).toNanos();
-        return tell(requeue, (port, nowNs) -> end.requeue(requeue.id(), delayNs, nowNs));
+        return onPath(requeue, (port, nowNs) -> end.requeue(requeue.id(), delayNs, nowNs));
     }
 
     private Behavior<SubscriptionCommand> onCredit(Credit credit) {
@@ -91,7 +91,7 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
             end.giveUp("a credit of " + credit.messages() + " is not between 0 and " + settings.maxCredit());
             return this;
         }
-        return tell(credit, (port, nowNs) -> end.credit(credit.messages(), nowNs));
+        return onPath(credit, (port, nowNs) -> end.credit(credit.messages(), nowNs));
     }
 
     private Behavior<SubscriptionCommand> onPostStop() {
@@ -136,7 +136,7 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
             subscription.ready(asked.credit(), nowNs);
         }
 
-        /** Tells the consumer why, and has the actor stop, whereupon this is closed. */
+        /** Sends the consumer the reason, and has the actor stop, whereupon this is closed. */
         void giveUp(String reason) {
             asked.consumer().tell(new ConsumerEvent.Ended(asked.topic(), asked.channel(), reason));
             self.tell(new Unsubscribe());

@@ -24,7 +24,7 @@ import java.util.function.Predicate;
 import org.slf4j.event.Level;
 
 /**
- * A broker's way in for actors. Checks what it is told and hands it to the message path; the outcome goes from there straight to
+ * A broker's way in for actors. Checks each command and hands it to the message path; the outcome goes from there straight to
  * whoever asked, and a consumer gets an {@link ApiSubscription} of its own.
  *
  * <p>Bounds: those of its {@link InProcessPublisher} for publications. What comes faster than this actor can look at it is lost beyond

@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
 
 /**
  * The way to the message path for whoever publishes without a socket of the gateway's: actors and HTTP, one intake each. Checks what is
- * published and hands it over; may be called by any thread, and never waits. The outcome is told once, at once if the publication is not
+ * published and hands it over; may be called by any thread, and never waits. The outcome comes once, at once if the publication is not
  * handed over, else by the message path's thread, which must not be held up.
  *
  * <p>Bounds: a publication fails as busy when {@link Bounds#maxOutstanding} have no outcome yet or {@link Bounds#maxQueuedBytes} are on

@@ -28,6 +28,7 @@ public final class PlacementTable implements Homes {
     static final int SILENT_LOOKS = 20;
 
     private static final int FIRST_SLOTS = 8;
+    private static final int NO_ROOM = -1;
 
     /**
      * Where a topic's publishers belong. Does not change once made, so another thread may make it. Eight bytes a publisher, since every broker
@@ -79,7 +80,7 @@ public final class PlacementTable implements Homes {
             TopicName topic, long[] ids, int[] messages, String[] groups, double[] expectedRates, long[] left) {}
 
     /** One topic's publishers that are here: open addressing by id. */
-    private static final class Place {
+    private static final class TopicPublishers {
         private final TopicName topic;
         private Seats seats;
         private long[] ids = new long[FIRST_SLOTS];
@@ -91,7 +92,7 @@ public final class PlacementTable implements Homes {
         private boolean[] registered = new boolean[FIRST_SLOTS];
         private int size;
 
-        private Place(TopicName topic) {
+        private TopicPublishers(TopicName topic) {
             this.topic = topic;
         }
 
@@ -132,7 +133,7 @@ public final class PlacementTable implements Homes {
 
         /** Leaves out those that have been silent for too long. */
         private void resize(int slots) {
-            Place old = new Place(topic);
+            TopicPublishers old = new TopicPublishers(topic);
             old.ids = ids;
             old.homes = homes;
             old.messages = messages;
@@ -208,8 +209,8 @@ public final class PlacementTable implements Homes {
     }
 
     private final BrokerId self;
-    private final NameTable<Place> places = new NameTable<>();
-    private final Map<TopicName, Place> all = new HashMap<>();
+    private final NameTable<TopicPublishers> byName = new NameTable<>();
+    private final Map<TopicName, TopicPublishers> all = new HashMap<>();
     private int publishers;
 
     public PlacementTable(BrokerId self) {
@@ -223,24 +224,20 @@ public final class PlacementTable implements Homes {
         if (id == Publisher.NOBODY) {
             return null;
         }
-        Place place = places.get(request.in(), request.topicAt(), request.topicLength());
-        if (place == null) {
-            place = add(request);
-            if (place == null) {
+        TopicPublishers here = byName.get(request.in(), request.topicAt(), request.topicLength());
+        if (here == null) {
+            here = add(request);
+            if (here == null) {
                 return null;
             }
         }
-        int slot = place.slot(id);
-        if (place.ids[slot] != id) {
-            if (publishers >= MOST_PUBLISHERS) {
-                return null;
-            }
-            slot = place.add(id, self);
-            publishers++;
+        int slot = slotOf(here, id);
+        if (slot == NO_ROOM) {
+            return null;
         }
-        place.say(slot, publisher.group(), publisher.expectedRate());
-        place.messages[slot] += Math.max(1, request.messages());
-        return place.homes[slot];
+        here.say(slot, publisher.group(), publisher.expectedRate());
+        here.messages[slot] += Math.max(1, request.messages());
+        return here.homes[slot];
     }
 
     /**
@@ -251,60 +248,69 @@ public final class PlacementTable implements Homes {
      * @return false if there is no room for it
      */
     public boolean register(TopicName topic, long id, String group, double rate) {
-        Place place = place(topic);
-        if (place == null) {
+        TopicPublishers here = publishersOf(topic);
+        if (here == null) {
             return false;
         }
-        int slot = place.slot(id);
-        if (place.ids[slot] != id) {
-            if (publishers >= MOST_PUBLISHERS) {
-                return false;
-            }
-            slot = place.add(id, self);
-            publishers++;
+        int slot = slotOf(here, id);
+        if (slot == NO_ROOM) {
+            return false;
         }
-        place.say(slot, group, rate);
-        place.registered[slot] = true;
+        here.say(slot, group, rate);
+        here.registered[slot] = true;
         return true;
     }
 
     /** From now on it counts as present for as long as it publishes; false if it was not registered here. */
     public boolean unregister(TopicName topic, long id) {
-        Place place = all.get(topic);
-        int slot = place == null ? 0 : place.slot(id);
-        if (place == null || place.ids[slot] != id || !place.registered[slot]) {
+        TopicPublishers here = all.get(topic);
+        int slot = here == null ? 0 : here.slot(id);
+        if (here == null || here.ids[slot] != id || !here.registered[slot]) {
             return false;
         }
-        place.registered[slot] = false;
+        here.registered[slot] = false;
         return true;
     }
 
-    private Place add(PublishRequest request) {
+    /** The publisher's slot, given to it if it has none; {@link #NO_ROOM} if there are too many publishers. */
+    private int slotOf(TopicPublishers here, long id) {
+        int slot = here.slot(id);
+        if (here.ids[slot] == id) {
+            return slot;
+        }
+        if (publishers >= MOST_PUBLISHERS) {
+            return NO_ROOM;
+        }
+        publishers++;
+        return here.add(id, self);
+    }
+
+    private TopicPublishers add(PublishRequest request) {
         byte[] name = new byte[request.topicLength()];
         request.in().get(request.topicAt(), name);
-        return place(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
+        return publishersOf(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
     }
 
-    private Place place(TopicName topic) {
-        Place place = all.get(topic);
-        if (place == null && all.size() < MOST_TOPICS) {
-            place = new Place(topic);
-            all.put(topic, place);
-            places.add(topic.value(), place);
+    private TopicPublishers publishersOf(TopicName topic) {
+        TopicPublishers here = all.get(topic);
+        if (here == null && all.size() < MOST_TOPICS) {
+            here = new TopicPublishers(topic);
+            all.put(topic, here);
+            byName.add(topic.value(), here);
         }
-        return place;
+        return here;
     }
 
-    /** From now on these seats hold; older ones than those that do are left. */
+    /** From now on these seats hold, unless later ones do already. */
     public void seat(Seats seats) {
-        Place place = place(seats.topic);
-        if (place == null || seats.revision <= place.revision()) {
+        TopicPublishers here = publishersOf(seats.topic);
+        if (here == null || seats.revision <= here.revision()) {
             return;
         }
-        place.seats = seats;
-        for (int i = 0; i < place.ids.length; i++) {
-            if (place.ids[i] != Publisher.NOBODY) {
-                place.homes[i] = place.seatOf(place.ids[i], self);
+        here.seats = seats;
+        for (int i = 0; i < here.ids.length; i++) {
+            if (here.ids[i] != Publisher.NOBODY) {
+                here.homes[i] = here.seatOf(here.ids[i], self);
             }
         }
     }
@@ -312,20 +318,20 @@ public final class PlacementTable implements Homes {
     /** What happened since the last call, of topics that have publishers here. */
     public List<Attendance> take() {
         List<Attendance> attendances = new ArrayList<>();
-        List<Place> empty = new ArrayList<>();
+        List<TopicPublishers> empty = new ArrayList<>();
         publishers = 0;
-        for (Place place : all.values()) {
-            if (place.size > 0) {
-                attendances.add(place.take());
+        for (TopicPublishers here : all.values()) {
+            if (here.size > 0) {
+                attendances.add(here.take());
             }
-            publishers += place.size;
-            if (place.size == 0 && place.seats == null) {
-                empty.add(place);
+            publishers += here.size;
+            if (here.size == 0 && here.seats == null) {
+                empty.add(here);
             }
         }
-        for (Place place : empty) {
-            all.remove(place.topic);
-            places.remove(place.topic.value());
+        for (TopicPublishers here : empty) {
+            all.remove(here.topic);
+            byName.remove(here.topic.value());
         }
         return attendances;
     }

@@ -103,13 +103,13 @@ final class RemoteMessages implements RemoteSource {
             return false;
         }
         sinceNs.poll();
-        subscription(waiting.poll()).waiting--;
+        subscriptionOf(waiting.poll()).waiting--;
         return true;
     }
 
     @Override
     public void finished(long entry) {
-        RemoteSubscription subscription = subscription(entry);
+        RemoteSubscription subscription = subscriptionOf(entry);
         subscription.held--;
         if (subscription.over) {
             freeIfEmpty(subscription);
@@ -120,7 +120,7 @@ final class RemoteMessages implements RemoteSource {
 
     @Override
     public void cameBack(long entry, long delayNs, long nowNs) {
-        RemoteSubscription subscription = subscription(entry);
+        RemoteSubscription subscription = subscriptionOf(entry);
         if (subscription.over) {
             drop(entry);
         } else if (delayNs > 0) {
@@ -161,14 +161,14 @@ final class RemoteMessages implements RemoteSource {
     private void drop(long entry) {
         federation.countDropped();
         store.release(Channel.message(entry));
-        RemoteSubscription subscription = subscription(entry);
+        RemoteSubscription subscription = subscriptionOf(entry);
         subscription.held--;
         freeIfEmpty(subscription);
     }
 
     private void giveBack(long entry, long delayNs) {
         int message = Channel.message(entry);
-        RemoteSubscription subscription = subscription(entry);
+        RemoteSubscription subscription = subscriptionOf(entry);
         subscription.giveBack(store.id(message), Channel.attempts(entry), delayNs);
         subscription.held--;
         store.release(message);
@@ -179,7 +179,7 @@ final class RemoteMessages implements RemoteSource {
         while (!waiting.isEmpty() && sinceNs.peek() - waitingSinceNs <= 0) {
             sinceNs.poll();
             long entry = waiting.poll();
-            subscription(entry).waiting--;
+            subscriptionOf(entry).waiting--;
             giveBack(entry, 0);
         }
     }
@@ -189,7 +189,7 @@ final class RemoteMessages implements RemoteSource {
         while (!waiting.isEmpty()) {
             sinceNs.poll();
             long entry = waiting.poll();
-            subscription(entry).waiting--;
+            subscriptionOf(entry).waiting--;
             finished(entry);
             store.release(Channel.message(entry));
         }
@@ -239,7 +239,8 @@ final class RemoteMessages implements RemoteSource {
             PeerEnd peer = peers.get(i);
             int slot = has(peer) ? 0 : freeSlot();
             if (slot != 0) {
-                RemoteSubscription subscription = new RemoteSubscription(federation.nextSubscription(), peer, this, slot);
+                RemoteSubscription subscription =
+                        new RemoteSubscription(federation.nextSubscription(), peer, this, slot);
                 bySlot[slot] = subscription;
                 subscriptions.add(subscription);
                 peer.add(subscription);
@@ -276,7 +277,7 @@ final class RemoteMessages implements RemoteSource {
         }
     }
 
-    private RemoteSubscription subscription(long entry) {
+    private RemoteSubscription subscriptionOf(long entry) {
         return bySlot[Channel.slot(entry)];
     }
 

@@ -27,6 +27,7 @@ final class RemoteSubscription {
     private int window = NOT_YET;
     /** The largest that it ever knew. */
     private int widest;
+
     private final LongRing finished = new LongRing();
     /** Id, attempts and delay of each. */
     private final LongRing back = new LongRing();
