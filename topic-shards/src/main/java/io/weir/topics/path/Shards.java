@@ -104,8 +104,8 @@ public final class Shards implements MessagePort {
     }
 
     private void publishBatch(TokenLine line, PublishRequest request, boolean next, long nowNs) {
-        Publication publication =
-                publications.begin(request.publisher(), request.ticket(), request.arrivalNs(), nowNs, request.messages());
+        Publication publication = publications.begin(
+                request.publisher(), request.ticket(), request.arrivalNs(), nowNs, request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
             int length = request.lengthAt(at);
