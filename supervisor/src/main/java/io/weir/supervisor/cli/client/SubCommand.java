@@ -109,7 +109,7 @@ public final class SubCommand implements CliCommand {
             throw new CliException(ExitCode.FAILED, "the broker refused: " + e.getMessage());
         } catch (IOException e) {
             if (!stopping && left > 0) {
-                tell("weir: " + endpoint + " is lost (" + e.getMessage() + "), next try in " + pauseMs + " ms");
+                tell("weir: " + endpoint + " is lost (" + e.getMessage() + "): trying again in " + pauseMs + " ms");
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
                 pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
             }
