@@ -11,6 +11,7 @@ import akka.cluster.sharding.typed.javadsl.ClusterSharding;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.follow.RowFollower;
 import io.weir.topics.path.MessagePath;
 import java.time.Duration;
 import java.util.HashMap;
@@ -80,8 +81,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
 
     private final BrokerId here;
     private final MessagePath path;
-    private final TopicRows rows;
-    private final Executor storeThreads;
+    private final RowFollower<Command, TopicRows.Changes> follower;
     private final TopicDefaults defaults;
     private final Consumer<TopicDefinition> learned;
     private final ClusterSharding sharding;
@@ -101,11 +101,8 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private final Map<TopicName, Set<String>> channels = new HashMap<>();
 
     private final Set<TopicName> makingChannel = new HashSet<>();
-    private long upTo;
     private boolean readOnce;
     private boolean reviewedOnce;
-    private boolean looking;
-    private boolean lookAgain;
 
     /** @param learned told every definition that is new, of topics that this broker serves or not; must not wait */
     public static Behavior<Command> create(
@@ -134,12 +131,17 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         this.timers = timers;
         this.here = here;
         this.path = path;
-        this.rows = rows;
-        this.storeThreads = storeThreads;
         this.defaults = defaults;
         this.learned = learned;
         this.sharding = ClusterSharding.get(context.getSystem());
-        context.getSelf().tell(new LookDue());
+        this.follower = new RowFollower<>(
+                context,
+                timers,
+                storeThreads,
+                LOOK_EVERY,
+                rows::after,
+                new LookDue(),
+                (changes, failure) -> failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
     }
 
     @Override
@@ -285,41 +287,28 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     }
 
     private Behavior<Command> onLookNow() {
-        if (looking) {
-            lookAgain = true;
-            return this;
-        }
-        return onLookDue();
-    }
-
-    private Behavior<Command> onLookDue() {
-        if (looking) {
-            return this;
-        }
-        looking = true;
-        long after = upTo;
-        getContext()
-                .pipeToSelf(
-                        CompletableFuture.supplyAsync(() -> rows.after(after), storeThreads),
-                        (changes, failure) ->
-                                failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
+        follower.lookNow();
         return this;
     }
 
-    private void planLook() {
-        looking = false;
+    private Behavior<Command> onLookDue() {
+        follower.look();
+        return this;
+    }
+
+    /** What could not be done is tried again after every look. */
+    private void tryAgain() {
         toLay.addAll(notLaid);
         notLaid.clear();
         layNext();
         makeAgain();
         List.copyOf(channels.keySet()).forEach(this::makeChannels);
-        timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
-        lookAgain = false;
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {
         getContext().getLog().debug("{} can't read the topics: {}", here, failed.why);
-        planLook();
+        tryAgain();
+        follower.failed();
         return this;
     }
 
@@ -328,9 +317,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             readOnce = true;
             getContext().getSelf().tell(new ReviewDue());
         }
-        upTo = looked.changes.upTo();
         looked.changes.definitions().forEach(this::learn);
-        planLook();
+        tryAgain();
+        follower.looked(looked.changes.upTo());
         return this;
     }
 

@@ -3,6 +3,7 @@ package io.weir.limiter.supply.protocol;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Looks;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -66,8 +67,7 @@ public final class SupplyNode {
 
     private boolean begun;
     private boolean recovered;
-    private boolean looking;
-    private boolean lookAgain;
+    private final Looks looks = new Looks();
     private List<Effect> out = new ArrayList<>();
 
     /**
@@ -97,7 +97,7 @@ public final class SupplyNode {
             reachable = Set.copyOf(members.reachable());
         } else if (input instanceof Input.Begin begin) {
             begun = true;
-            onLookDue();
+            lookIf(looks.due());
             out.addAll(keeper.recover(begin.life()));
         } else if (!keeper.closed()) {
             if (input instanceof PeerMessage message) {
@@ -140,9 +140,9 @@ public final class SupplyNode {
 
     private void onDue(Input.Due due, long nowNs) {
         if (due instanceof Input.LookDue) {
-            onLookDue();
+            lookIf(looks.due());
         } else if (due instanceof Input.LookNow) {
-            onLookNow();
+            lookIf(looks.rowIsNew());
         } else if (due instanceof Input.RoundDue) {
             onRoundDue();
         } else if (due instanceof Input.ResendDue) {
@@ -229,22 +229,14 @@ public final class SupplyNode {
 
     // ---- looking at the store
 
-    private void onLookNow() {
-        lookAgain |= looking;
-        onLookDue();
-    }
-
-    private void onLookDue() {
-        if (!looking) {
-            looking = true;
+    private void lookIf(boolean now) {
+        if (now) {
             out.add(new Effect.ReadRows(limits.upTo()));
         }
     }
 
     private void planLook() {
-        looking = false;
-        out.add(new Effect.LookAfter(lookAgain ? 0 : terms.lookNs()));
-        lookAgain = false;
+        out.add(new Effect.LookAfter(looks.ended() ? 0 : terms.lookNs()));
     }
 
     private void onLooked(Input.Looked looked, long nowNs) {
