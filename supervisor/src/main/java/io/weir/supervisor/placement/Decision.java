@@ -3,6 +3,7 @@ package io.weir.supervisor.placement;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.supervisor.placement.algorithm.Trigger;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,7 +16,7 @@ import java.util.Map;
  * @param revision grows with every decision on the topic
  * @param decidedBy the broker whose singleton decided, and which life of it
  * @param policy by which
- * @param trigger why the topic was placed (again)
+ * @param trigger why the topic was placed (again): a {@link Trigger}'s name, or the name of who moved it by hand
  * @param rounds of measuring up to here
  * @param objectiveNs the p99 that it was placed for
  * @param unplaced publishers that no broker has room for, as {@link Part#ids}; they are at home where they connect
@@ -68,7 +69,7 @@ public record Decision(
         ByteBuffer everyone = ByteBuffer.allocate(
                 parts.stream().mapToInt(part -> part.ids.length).sum());
         parts.forEach(part -> everyone.put(part.ids));
-        double rate = parts.stream().mapToDouble(Part::rate).sum();
+        double rate = placedRate();
         int groups = parts.stream().mapToInt(Part::groups).max().orElse(0);
         List<String> why = new ArrayList<>(reasons);
         why.add(by + " moved all to " + broker);
@@ -117,6 +118,18 @@ public record Decision(
             rate += part.broker.equals(broker) ? part.rate : 0;
         }
         return rate;
+    }
+
+    /** What it takes of every broker. */
+    Map<BrokerId, Double> rates() {
+        Map<BrokerId, Double> rates = new HashMap<>();
+        parts.forEach(part -> rates.merge(part.broker, part.rate, Double::sum));
+        return rates;
+    }
+
+    /** Of all publishers that have a home. */
+    double placedRate() {
+        return parts.stream().mapToDouble(Part::rate).sum();
     }
 
     @JsonIgnore

@@ -13,6 +13,7 @@ import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.follow.RowFollower;
 import io.weir.supervisor.placement.Distributor.Proposal;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.Registration;
@@ -31,11 +32,11 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * SRTM's Load Distributor, a cluster singleton. Hands what brokers report to the {@link Distributor}, and what that proposes to the store; when
- * it is there, brokers are told to look.
+ * SRTM's Load Distributor, a cluster singleton. It hands what brokers report to the {@link Distributor}, and stores what that proposes; then
+ * the brokers' agents look at the store.
  *
- * <p>Should two of it run for a while, both propose, one proposal a revision is stored, and whoever comes second adopts it. Its successor
- * begins with the stored decisions, and finishes those that were being measured.
+ * <p>Should two of it run for a while, both propose, the store takes one proposal a revision, and whoever comes second adopts it. A successor
+ * begins with the stored decisions, and finishes topics that were being measured.
  */
 public final class Placement extends AbstractBehavior<Placement.Command> {
     public static final String NAME = "placement";
@@ -121,34 +122,39 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
 
     private final Dependencies with;
     private final Distributor distributor;
-    private final TimerScheduler<Command> timers;
-    private final Map<BrokerId, ActorRef<PlacementAgent.Command>> desks = new HashMap<>();
+    private final RowFollower<Command, Looked> follower;
+    private final Map<BrokerId, ActorRef<PlacementAgent.Command>> agents = new HashMap<>();
     /** One a topic at most. */
     private final Deque<Proposal> toStore = new ArrayDeque<>();
-    /** Of which nobody knows whether they are in the store. */
+    /** Topics whose last proposal may or may not be in the store. */
     private final List<TopicName> uncertain = new ArrayList<>();
 
-    private long upTo;
     private boolean read;
     private boolean storing;
 
     public static Behavior<Command> create(Dependencies with) {
         Behavior<Command> placement =
                 Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
-        // It knows nothing that brokers and the store would not tell it again.
+        // A restart loses nothing: brokers report again, and the rest is in the store.
         return Behaviors.supervise(placement).onFailure(RuntimeException.class, SupervisorStrategy.restart());
     }
 
     private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Placement.class);
         this.with = with;
-        this.timers = timers;
         this.distributor = new Distributor(
                 Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
         timers.startTimerWithFixedDelay(new WorkDue(), WORK_EVERY);
-        context.getSelf().tell(new LookDue());
+        follower = new RowFollower<>(
+                context,
+                timers,
+                with.storeThreads,
+                LOOK_EVERY,
+                after -> read(with.decisions, after),
+                new LookDue(),
+                (looked, failure) -> failure == null ? looked : new LookFailed(failure.getMessage()));
         context.getLog().info("placement runs here, by the policy {}", with.settings.policy());
     }
 
@@ -168,14 +174,14 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                 .build();
     }
 
-    /** Before the stored decisions are known it can't be told who has a seat already; brokers will tell again. */
+    /** Before the stored decisions are read, nobody knows who has a seat already. Brokers report again later. */
     private Behavior<Command> onReported(Reported reported) {
         if (!read) {
             return this;
         }
         Report report = reported.report;
         switch (distributor.report(report, with.clock.getAsLong())) {
-            case TAKEN -> desks.put(report.broker(), reported.from);
+            case TAKEN -> agents.put(report.broker(), reported.from);
             case GAP -> reported.from.tell(new PlacementAgent.SendAll());
             case ABSURD ->
                 getContext().getLog().warn("a report of {} is left aside: {}", report.broker(), report.problem());
@@ -185,30 +191,30 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
 
     private Behavior<Command> onShow(Show show) {
         int most = Math.max(1, Math.min(show.most, MOST_SHOWN));
-        show.replyTo.tell(distributor.view(show.after, most, with.clock.getAsLong()));
+        show.replyTo.tell(distributor.questions().view(show.after, most, with.clock.getAsLong()));
         return this;
     }
 
     private Behavior<Command> onExplain(Explain explain) {
-        explain.replyTo.tell(new Explained(distributor.explain(explain.topic, with.clock.getAsLong())));
+        explain.replyTo.tell(new Explained(distributor.questions().explain(explain.topic, with.clock.getAsLong())));
         return this;
     }
 
     private Behavior<Command> onPlan(Plan plan) {
-        plan.replyTo.tell(distributor.plan(plan.what));
+        plan.replyTo.tell(distributor.questions().plan(plan.what));
         return this;
     }
 
     private Behavior<Command> onRegister(Register register) {
         Optional<Registration> outcome = distributor.declare(
                 register.broker, register.topic, register.id, register.rate, register.group, with.clock.getAsLong());
-        register.replyTo.tell(outcome.map(Placement::told)
+        register.replyTo.tell(outcome.map(Placement::answer)
                 .orElse(new RegisterOutcome(
                         RegisterRefusal.NOT_YET, "the placement does not know " + register.broker + " yet")));
         return this;
     }
 
-    private static RegisterOutcome told(Registration registration) {
+    private static RegisterOutcome answer(Registration registration) {
         return registration instanceof Registration.Refused refused
                 ? new RegisterOutcome(RegisterRefusal.valueOf(refused.cause().name()), refused.text())
                 : new RegisterOutcome(null, "");
@@ -217,18 +223,18 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private Behavior<Command> onWorkDue() {
         if (read) {
             toStore.addAll(distributor.work(with.clock.getAsLong()));
-            distributor.toBeAsked().forEach(broker -> tellDesk(broker, new PlacementAgent.SendAll()));
-            desks.keySet().retainAll(distributor.brokers());
+            distributor.toBeAsked().forEach(broker -> tellAgent(broker, new PlacementAgent.SendAll()));
+            agents.keySet().retainAll(distributor.publishers().brokers());
             with.counters.update(distributor);
             store();
         }
         return this;
     }
 
-    private void tellDesk(BrokerId broker, PlacementAgent.Command command) {
-        ActorRef<PlacementAgent.Command> desk = desks.get(broker);
-        if (desk != null) {
-            desk.tell(command);
+    private void tellAgent(BrokerId broker, PlacementAgent.Command command) {
+        ActorRef<PlacementAgent.Command> agent = agents.get(broker);
+        if (agent != null) {
+            agent.tell(command);
         }
     }
 
@@ -262,7 +268,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                                 ? new Outcome(decision.topic(), true, Optional.of(decision))
                                 : look(decision.topic()));
             } catch (RuntimeException e) {
-                // It may be there all the same: the next look tells.
+                // It may be stored all the same: the next look shows.
                 outcomes.add(new Outcome(decision.topic(), false, Optional.empty()));
             }
         }
@@ -294,10 +300,10 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             }
             any = true;
             distributor.settled(outcome.topic, outcome.there, with.clock.getAsLong());
-            outcome.there.ifPresent(this::tellOfOutcome);
+            outcome.there.ifPresent(this::logOutcome);
         }
         if (any) {
-            desks.values().forEach(desk -> desk.tell(new PlacementAgent.LookNow()));
+            agents.values().forEach(agent -> agent.tell(new PlacementAgent.LookNow()));
         }
         if (uncertain.isEmpty()) {
             store();
@@ -306,7 +312,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     }
 
     /** What an operator, or something that starts brokers, wants to know. */
-    private void tellOfOutcome(Decision decision) {
+    private void logOutcome(Decision decision) {
         switch (decision.state()) {
             case FITTED ->
                 getContext()
@@ -332,35 +338,28 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         }
     }
 
+    private static Looked read(Decisions decisions, long after) {
+        return new Looked(decisions.after(after), decisions.capacities(), decisions.objectives(), decisions.policies());
+    }
+
     private Behavior<Command> onLookDue() {
-        long after = upTo;
-        getContext()
-                .pipeToSelf(
-                        CompletableFuture.supplyAsync(
-                                () -> new Looked(
-                                        with.decisions.after(after),
-                                        with.decisions.capacities(),
-                                        with.decisions.objectives(),
-                                        with.decisions.policies()),
-                                with.storeThreads),
-                        (looked, failure) -> failure == null ? looked : new LookFailed(failure.getMessage()));
+        follower.look();
         return this;
     }
 
     private Behavior<Command> onLooked(Looked looked) {
-        upTo = looked.changes.upTo();
-        distributor.capacities(looked.capacities);
-        distributor.objectives(looked.objectives);
-        distributor.policies(looked.policies);
+        distributor.capacities().calibrated(looked.capacities);
+        distributor.topics().objectives(looked.objectives);
+        distributor.topics().policies(looked.policies);
         looked.changes.decisions().forEach(decision -> distributor.stored(decision, with.clock.getAsLong()));
         read = true;
-        timers.startSingleTimer(new LookDue(), LOOK_EVERY);
+        follower.looked(looked.changes.upTo());
         return this;
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {
         getContext().getLog().debug("placement can't read the store: {}", failed.why);
-        timers.startSingleTimer(new LookDue(), LOOK_EVERY);
+        follower.failed();
         return this;
     }
 }

@@ -10,6 +10,7 @@ import akka.actor.typed.javadsl.TimerScheduler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.follow.RowFollower;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.federation.PlacementTable;
 import io.weir.topics.federation.PlacementTable.Attendance;
@@ -30,20 +31,20 @@ import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
 /**
- * One broker's end of placement: tells {@link Placement} who publishes here and how messages fare, and lays on the message path what was
- * decided, which it reads from the store as it changes.
+ * One broker's end of placement: it reports to {@link Placement} who publishes here and how long messages wait, follows the stored
+ * decisions, and gives the message path's {@link PlacementTable} the seats that they name.
  *
- * <p>Only what is new is told: a publisher when it comes, goes, or has become much faster or slower. When a report is lost {@link Placement}
- * notices by its number and has everything told again. Nothing is queued here: what could not be told waits in the counters it was taken
- * from, or is told anew.
+ * <p>A report has only what is new: publishers that came, left, or became much faster or slower. When a report is lost, {@link Placement}
+ * notices by its number and asks for everything. Nothing is queued here: what could not be reported stays in the counters it is taken from,
+ * or is reported again.
  */
 public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Command> {
-    public static final String NAME = "placement-desk";
+    public static final String NAME = "placement-agent";
 
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
-    /** How much a new window weighs: a rate follows in some seconds, and noise does not make it a new one. */
+    /** How much a new window weighs: a rate follows within seconds, and noise does not move it much. */
     private static final double WEIGHT = 0.2;
-    /** A rate is told again when it is off by this part ... */
+    /** A rate is reported again when it is off by this part ... */
     private static final double NEWS = 0.25;
     /** ... and by so many messages a second. */
     private static final double LEAST_NEWS = 2;
@@ -54,7 +55,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     /** A decision is new in the store. */
     public record LookNow() implements Command, CrossesNodes {}
 
-    /** Something that was told did not arrive: everything is to be told again. */
+    /** A report was lost: report everything again. */
     public record SendAll() implements Command, CrossesNodes {}
 
     private record ReportDue() implements Command {}
@@ -71,23 +72,23 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
 
     private static final class Known {
         private double rate = -1;
-        private double told = -1;
+        /** Negative: not yet. */
+        private double reportedRate = -1;
+
         private String group;
     }
 
     private final BrokerId here;
     private final MessagePath path;
     private final PlacementTable table;
-    private final Decisions decisions;
-    private final Executor storeThreads;
     private final ActorRef<Placement.Command> placement;
     private final Duration every;
     private final LongSupplier clock;
-    private final TimerScheduler<Command> timers;
+    private final RowFollower<Command, Decisions.Changes> follower;
     private final Map<TopicName, Map<Long, Known>> known = new HashMap<>();
     private final Map<TopicName, Long> seated = new HashMap<>();
     private final Set<TopicName> reseated = new HashSet<>();
-    /** What the message path had no room for. */
+    /** Decisions that the message path's queue had no room for. */
     private final Map<TopicName, Decision> unseated = new LinkedHashMap<>();
 
     private long session;
@@ -95,9 +96,6 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private boolean all = true;
     private boolean taking;
     private long takenNs;
-    private long upTo;
-    private boolean looking;
-    private boolean lookAgain;
 
     /** @param session differs from that of earlier lives of this broker */
     public static Behavior<Command> create(
@@ -127,21 +125,25 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             long session,
             LongSupplier clock) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(PlacementAgent.class);
-        this.timers = timers;
         this.here = here;
         this.path = path;
         this.table = table;
-        this.decisions = decisions;
-        this.storeThreads = storeThreads;
         this.placement = placement;
         this.every = every;
         this.session = session;
         this.clock = clock;
         takenNs = clock.getAsLong();
         timers.startTimerWithFixedDelay(new ReportDue(), every);
-        context.getSelf().tell(new LookDue());
+        follower = new RowFollower<>(
+                context,
+                timers,
+                storeThreads,
+                LOOK_EVERY,
+                decisions::after,
+                new LookDue(),
+                (changes, failure) -> failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
     }
 
     @Override
@@ -151,14 +153,14 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 .onMessage(Taken.class, this::onTaken)
                 .onMessage(NotTaken.class, this::onNotTaken)
                 .onMessage(SendAll.class, send -> onSendAll())
-                .onMessage(LookNow.class, now -> onLookNow())
-                .onMessage(LookDue.class, due -> onLookDue())
+                .onMessage(LookNow.class, now -> follow(follower::lookNow))
+                .onMessage(LookDue.class, due -> follow(follower::look))
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
                 .build();
     }
 
-    // What it tells
+    // Reports
 
     private Behavior<Command> onReportDue() {
         if (!taking) {
@@ -197,7 +199,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             all = false;
             session++;
             number = 0;
-            known.values().forEach(publishers -> publishers.values().forEach(each -> each.told = -1));
+            known.values().forEach(publishers -> publishers.values().forEach(each -> each.reportedRate = -1));
         }
         Map<TopicName, long[]> left = new HashMap<>();
         taken.attendances.forEach(attendance -> left.put(attendance.topic(), attendance.left()));
@@ -223,7 +225,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         for (int i = 0; i < attendance.ids().length; i++) {
             Known before = publishers.get(attendance.ids()[i]);
             if (before == null) {
-                // It came in the midst of the window, which says nothing about its rate yet.
+                // It came during the window, which therefore says nothing about its rate yet.
                 Known fresh = new Known();
                 fresh.group = attendance.groups()[i];
                 fresh.rate = attendance.expectedRates()[i] > 0 ? attendance.expectedRates()[i] : -1;
@@ -236,7 +238,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             }
             if (before != null && !before.group.equals(attendance.groups()[i])) {
                 before.group = attendance.groups()[i];
-                before.told = -1;
+                before.reportedRate = -1;
             }
         }
         for (long id : attendance.left()) {
@@ -248,10 +250,11 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         Map<Long, Known> publishers = known.getOrDefault(topic, Map.of());
         List<Long> ids = new ArrayList<>();
         publishers.forEach((id, each) -> {
-            boolean news = each.told < 0
-                    || Math.abs(each.rate - each.told) > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.told));
+            boolean news = each.reportedRate < 0
+                    || Math.abs(each.rate - each.reportedRate)
+                            > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.reportedRate));
             if (each.rate >= 0 && news) {
-                each.told = each.rate;
+                each.reportedRate = each.rate;
                 ids.add(id);
             }
         });
@@ -273,7 +276,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 window == null ? new int[0] : Report.sparse(window));
     }
 
-    /** In messages of bounded size, at least one: silence would say that this broker is gone. */
+    /** In messages of bounded size; at least one, because a broker that is silent counts as gone. */
     private void send(List<Report.OfTopic> news, long windowNs) {
         List<Report.OfTopic> next = new ArrayList<>();
         int bytes = 0;
@@ -319,47 +322,23 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         return this;
     }
 
-    // What it lays
+    // Decisions
 
-    private Behavior<Command> onLookNow() {
-        if (looking) {
-            lookAgain = true;
-            return this;
-        }
-        return onLookDue();
-    }
-
-    private Behavior<Command> onLookDue() {
-        if (looking) {
-            return this;
-        }
-        looking = true;
-        long after = upTo;
-        getContext()
-                .pipeToSelf(
-                        CompletableFuture.supplyAsync(() -> decisions.after(after), storeThreads),
-                        (changes, failure) ->
-                                failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
+    private Behavior<Command> follow(Runnable step) {
+        step.run();
         return this;
     }
 
     private Behavior<Command> onLooked(Looked looked) {
-        upTo = looked.changes.upTo();
         looked.changes.decisions().forEach(this::seat);
-        planLook();
+        follower.looked(looked.changes.upTo());
         return this;
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {
         getContext().getLog().debug("{} can't read the placement: {}", here, failed.why);
-        planLook();
+        follower.failed();
         return this;
-    }
-
-    private void planLook() {
-        looking = false;
-        timers.startSingleTimer(new LookDue(), lookAgain ? Duration.ofMillis(1) : LOOK_EVERY);
-        lookAgain = false;
     }
 
     private void seat(Decision decision) {

@@ -30,25 +30,25 @@ public final class PlacementCounters {
         int keptBest = 0;
         double unplacedRate = 0;
         int topics = 0;
-        for (TopicPlacement place : distributor.placed()) {
+        for (TopicPlacement topic : distributor.topics().all()) {
             topics++;
-            running += place.run == null ? 0 : 1;
-            if (place.stored != null) {
-                keptBest += place.stored.state() == Decision.State.KEPT_BEST ? 1 : 0;
-                unplacedRate += place.stored.unplacedRate();
+            running += topic.run == null ? 0 : 1;
+            if (topic.stored != null) {
+                keptBest += topic.stored.state() == Decision.State.KEPT_BEST ? 1 : 0;
+                unplacedRate += topic.stored.unplacedRate();
             }
         }
         last = new Snapshot(
                 topics,
-                distributor.publishers(),
-                distributor.brokers().size(),
+                distributor.publishers().count(),
+                distributor.publishers().brokers().size(),
                 running,
                 keptBest,
                 unplacedRate,
                 distributor.moves(),
                 distributor.lostRaces(),
                 distributor.absurdReports(),
-                distributor.overrated().size());
+                distributor.capacities().overrated());
     }
 
     public Snapshot last() {

@@ -6,13 +6,13 @@ import io.weir.topics.algorithm.DelayCounts;
 import java.util.List;
 
 /**
- * What a broker tells the placement: who is new or gone among its publishers, whose rate has changed, and how long messages waited. Reports are
- * numbered; a session begins with number 0 and tells everything anew.
+ * What a broker reports to the placement: publishers that are new, gone, or have another rate, and how long messages waited. Reports are
+ * numbered; a session begins with number 0 and reports everything.
  *
  * @param windowNs the time since the last one
  */
 public record Report(BrokerId broker, long session, int number, long windowNs, List<OfTopic> topics) {
-    /** Publishers of one topic that one message tells of at most; further ones come in the next. */
+    /** Publishers of one topic in one message at most; further ones come in the next. */
     static final int MOST_PUBLISHERS = 400;
     /** What one message holds at most, about: a frame between brokers is 256 KiB. */
     static final int MOST_BYTES = 100_000;

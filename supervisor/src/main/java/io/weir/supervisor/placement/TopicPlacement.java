@@ -6,6 +6,7 @@ import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.supervisor.placement.algorithm.Trigger;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -84,21 +85,21 @@ final class TopicPlacement {
         final LoadDistribution distribution;
         final List<BrokerId> brokers;
         final long[] ids;
-        final LongHashSet places;
+        private final LongHashSet members;
         final Policy policy;
-        final String trigger;
+        final Trigger trigger;
         /** The stored revisions from this one on have the current assignment. */
         long sinceRevision = Long.MAX_VALUE;
         /** The assignment that was proposed last. */
         long proposed;
 
-        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, Policy policy, String trigger) {
+        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, Policy policy, Trigger trigger) {
             this.distribution = distribution;
             this.brokers = brokers;
             this.ids = ids;
-            this.places = new LongHashSet(2 * ids.length + 1);
+            this.members = new LongHashSet(2 * ids.length + 1);
             for (long id : ids) {
-                places.add(id);
+                members.add(id);
             }
             this.policy = policy;
             this.trigger = trigger;
@@ -106,6 +107,18 @@ final class TopicPlacement {
 
         boolean over() {
             return distribution.state() != LoadDistribution.State.MEASURING;
+        }
+
+        /** What the current assignment takes of the brokers. */
+        Map<BrokerId, Double> rates() {
+            Assignment assignment = distribution.assignment();
+            Map<BrokerId, Double> rates = new HashMap<>();
+            for (int broker = 0; broker < assignment.brokers(); broker++) {
+                if (assignment.rate(broker) > 0) {
+                    rates.put(brokers.get(broker), assignment.rate(broker));
+                }
+            }
+            return rates;
         }
     }
 
@@ -116,8 +129,8 @@ final class TopicPlacement {
     final LongHashSet newcomers = new LongHashSet();
     private LongHashSet seated = new LongHashSet();
 
-    PlacedTopic topic;
-    /** As far as this side knows what is in the store; null: nothing. */
+    PlacedTopic placed;
+    /** The last decision that was seen in the store; null: none. */
     Decision stored;
     /** On its way into the store. */
     Decision pending;
@@ -135,10 +148,20 @@ final class TopicPlacement {
 
     boolean hadRun;
 
-    TopicPlacement(TopicName name, int index, PlacedTopic topic) {
-        this.name = name;
+    TopicPlacement(PlacedTopic placed, int index) {
+        this.name = placed.name();
         this.index = index;
-        this.topic = topic;
+        this.placed = placed;
+    }
+
+    /** Placed, and not on its way to another place. */
+    boolean settled() {
+        return run == null && stored != null && stored.isOver() && !dissolved();
+    }
+
+    /** Nothing is stored that would have to be taken back. */
+    boolean dissolved() {
+        return stored == null || stored.state() == Decision.State.DISSOLVED;
     }
 
     long revision() {
@@ -146,8 +169,8 @@ final class TopicPlacement {
     }
 
     void came(long id, long nowNs) {
-        // Who was away when the run began has no seat by it, whatever was before.
-        boolean hasSeat = run == null ? seated.contains(id) : run.places.contains(id);
+        // A publisher that was away when the run began has no seat in it, even if it had one before.
+        boolean hasSeat = run == null ? seated.contains(id) : run.members.contains(id);
         if (!hasSeat && !newcomers.contains(id)) {
             if (newcomers.isEmpty()) {
                 firstCameNs = nowNs;
@@ -170,7 +193,7 @@ final class TopicPlacement {
         }
     }
 
-    /** It is in the store. Whoever has a seat by it, or was found not to have one, is no newcomer. */
+    /** The decision is in the store. Publishers that it seats, or says to be unplaced, are no newcomers. */
     void adopt(Decision decision, long nowNs) {
         stored = decision;
         storedNs = nowNs;
@@ -206,15 +229,5 @@ final class TopicPlacement {
         return next.homes().entrySet().stream()
                 .filter(entry -> !entry.getValue().equals(before.get(entry.getKey())))
                 .count();
-    }
-
-    static Map<BrokerId, Double> rates(Assignment assignment, List<BrokerId> brokers) {
-        Map<BrokerId, Double> rates = new HashMap<>();
-        for (int broker = 0; broker < assignment.brokers(); broker++) {
-            if (assignment.rate(broker) > 0) {
-                rates.put(brokers.get(broker), assignment.rate(broker));
-            }
-        }
-        return rates;
     }
 }

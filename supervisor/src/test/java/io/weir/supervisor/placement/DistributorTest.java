@@ -7,6 +7,7 @@ import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decision.State;
 import io.weir.supervisor.placement.Distributor.Heard;
 import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.supervisor.placement.algorithm.Registration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -251,10 +252,10 @@ class DistributorTest {
         Map<Long, PlacedCluster.Publisher> all = Map.copyOf(cluster.publishers);
         cluster.publishers.clear();
         cluster.pass(30, distributor);
-        assertThat(distributor.publishers()).isZero();
+        assertThat(distributor.publishers().count()).isZero();
         cluster.publishers.putAll(all);
         cluster.pass(30, distributor);
-        assertThat(distributor.publishers()).isEqualTo(60);
+        assertThat(distributor.publishers().count()).isEqualTo(60);
         assertThat(cluster.store.written).hasSize(written);
     }
 
@@ -265,7 +266,7 @@ class DistributorTest {
         Distributor distributor = cluster.distributor("one");
         cluster.pass(20, distributor);
         assertThat(cluster.store.written).isEmpty();
-        assertThat(distributor.find(later)).isEmpty();
+        assertThat(distributor.topics().find(later)).isEmpty();
         cluster.topic("later", 1_000, 10);
         cluster.until(() -> cluster.is("later", State.FITTED), 60, distributor);
         assertThat(cluster.stored("later").homes()).hasSize(10);
@@ -279,10 +280,45 @@ class DistributorTest {
         cluster.limits.clear();
         cluster.until(() -> cluster.is("orders", State.DISSOLVED), 10, distributor);
         assertThat(cluster.stored("orders").homes()).isEmpty();
-        assertThat(distributor.publishers()).isZero();
+        assertThat(distributor.publishers().count()).isZero();
         cluster.topic("orders", 1_000, 10);
         cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
         assertThat(cluster.stored("orders").homes()).hasSize(10);
+    }
+
+    @Test
+    void shouldForgetTopicsThatAreGone() {
+        Distributor distributor = cluster.distributor("one");
+        for (int i = 0; i < 5; i++) {
+            String name = "t" + i;
+            cluster.limits.clear();
+            cluster.publishers.clear();
+            cluster.topic(name, 1_000, 10).publishers(name, 10, 20, 2);
+            cluster.until(() -> cluster.is(name, State.FITTED), 60, distributor);
+        }
+        cluster.limits.clear();
+        cluster.publishers.clear();
+        cluster.until(() -> cluster.is("t4", State.DISSOLVED), 10, distributor);
+        cluster.tick(distributor);
+        assertThat(distributor.topics().all()).isEmpty();
+        assertThat(distributor.topics().numbered()).isZero();
+        assertThat(distributor.publishers().table().byTopic().topics())
+                .as("a number is given again")
+                .isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void shouldRefuseAPublisherOfATopicThatIsGone() {
+        cluster.publishers("orders", 10, 20, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        cluster.limits.clear();
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 10, distributor);
+        cluster.tick(distributor);
+        assertThat(distributor.declare(cluster.brokers.get(0), ORDERS, 99, 5, "", cluster.nowNs))
+                .get()
+                .isInstanceOfSatisfying(Registration.Refused.class, refused -> assertThat(refused.cause())
+                        .isEqualTo(Registration.Cause.UNKNOWN_TOPIC));
     }
 
     @Test
@@ -293,10 +329,10 @@ class DistributorTest {
         PlacedCluster.Publisher first = cluster.publishers.get(1L);
         cluster.publishers.put(1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
         cluster.tick(distributor);
-        TopicPlacement place = distributor.find(ORDERS).orElseThrow();
-        assertThat(place.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
-        assertThat(distributor.table().members(ORDERS).rate()).isEqualTo(9 * 20 + 30);
-        assertThat(distributor.table().members(ORDERS).groups()).isEqualTo(2);
+        TopicPlacement topic = distributor.topics().find(ORDERS).orElseThrow();
+        assertThat(topic.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
+        assertThat(distributor.publishers().table().members(ORDERS).rate()).isEqualTo(9 * 20 + 30);
+        assertThat(distributor.publishers().table().members(ORDERS).groups()).isEqualTo(2);
     }
 
     @Test
@@ -310,14 +346,16 @@ class DistributorTest {
         cluster.until(() -> cluster.is("orders", State.FITTED), 900, distributor);
         assertThat(cluster.stored("orders").rateOf(liar)).as("seed %d", seed).isLessThanOrEqualTo(150);
         assertThat(cluster.stored("orders").homes()).hasSize(50);
-        assertThat(distributor.overrated()).containsExactly(liar);
-        assertThat(distributor.mcap(liar)).isLessThan(300);
+        assertThat(cluster.brokers)
+                .filteredOn(distributor.capacities()::isOverrated)
+                .containsExactly(liar);
+        assertThat(distributor.capacities().mcap(liar)).isLessThan(300);
         assertThat(cluster.stored("orders").reasons()).anyMatch(reason -> reason.contains("its capacity is wrong"));
 
         cluster.store.calibrated(new Decisions.Capacity(liar, 140, 1_000_000, 2, 1_000, 2_000, 10, 10_000));
         cluster.tick(distributor);
-        assertThat(distributor.overrated()).isEmpty();
-        assertThat(distributor.mcap(liar)).isEqualTo(140);
+        assertThat(distributor.capacities().overrated()).isZero();
+        assertThat(distributor.capacities().mcap(liar)).isEqualTo(140);
     }
 
     @Test
@@ -341,15 +379,15 @@ class DistributorTest {
         }
         assertThat(distributor.report(new Report(liar, 1, 0, -5, List.of(sound)), cluster.nowNs))
                 .isEqualTo(Heard.ABSURD);
-        assertThat(distributor.brokers()).doesNotContain(liar);
+        assertThat(distributor.publishers().brokers()).doesNotContain(liar);
         for (float rate : new float[] {Float.NaN, -1, Float.POSITIVE_INFINITY}) {
             Report.OfTopic impossible = new Report.OfTopic(
                     ORDERS, 0, new long[] {7}, new float[] {rate}, new String[] {""}, new long[0], 0, new int[0]);
             assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(impossible)), cluster.nowNs))
                     .isEqualTo(Heard.TAKEN);
         }
-        assertThat(distributor.publishers()).isZero();
-        assertThat(distributor.find(ORDERS).orElseThrow().refusals).isNotEmpty();
+        assertThat(distributor.publishers().count()).isZero();
+        assertThat(distributor.topics().find(ORDERS).orElseThrow().refusals).isNotEmpty();
     }
 
     @Test
@@ -390,7 +428,8 @@ class DistributorTest {
         Distributor second = cluster.distributor("second");
         cluster.pass(120, second);
         assertThat(cluster.store.written).hasSize(written);
-        assertThat(second.allocated(cluster.stored("orders").parts().get(0).broker()))
+        assertThat(second.capacities()
+                        .allocated(cluster.stored("orders").parts().get(0).broker()))
                 .isPositive();
     }
 
@@ -406,8 +445,8 @@ class DistributorTest {
 
         assertThat(cluster.store.written).as("they agree, seed %d", seed).hasSize(written);
         assertThat(cluster.stored("orders").parts()).as("seed %d", seed).allMatch(part -> part.rate() <= 500);
-        assertThat(one.find(ORDERS).orElseThrow().stored)
-                .isEqualTo(two.find(ORDERS).orElseThrow().stored);
+        assertThat(one.topics().find(ORDERS).orElseThrow().stored)
+                .isEqualTo(two.topics().find(ORDERS).orElseThrow().stored);
         assertThat(one.lostRaces() + two.lostRaces()).as("it did happen").isPositive();
         assertRevisionsGrow();
     }
@@ -448,7 +487,7 @@ class DistributorTest {
                 .collect(Collectors.toSet());
         assertThat(used).hasSize(3);
         cluster.brokers.forEach(
-                broker -> assertThat(distributor.allocated(broker)).isLessThanOrEqualTo(500));
+                broker -> assertThat(distributor.capacities().allocated(broker)).isLessThanOrEqualTo(500));
     }
 
     @Test

@@ -31,11 +31,11 @@ final class PlacedCluster {
 
     record Publisher(TopicName topic, long id, double rate, String group, BrokerId at) {}
 
-    private static final class Told {
+    private static final class Reporter {
         private long session = 1;
         private int number;
         private boolean all = true;
-        private final Map<Long, Publisher> told = new HashMap<>();
+        private final Map<Long, Publisher> reported = new HashMap<>();
     }
 
     final StoredDecisions store = new StoredDecisions();
@@ -96,9 +96,9 @@ final class PlacedCluster {
     void look(Distributor distributor) {
         Decisions.Changes changes = store.after(readUpTo.getOrDefault(distributor, 0L));
         readUpTo.put(distributor, changes.upTo());
-        distributor.capacities(store.capacities());
-        distributor.objectives(store.objectives());
-        distributor.policies(store.policies());
+        distributor.capacities().calibrated(store.capacities());
+        distributor.topics().objectives(store.objectives());
+        distributor.topics().policies(store.policies());
         changes.decisions().forEach(decision -> distributor.stored(decision, nowNs));
     }
 
@@ -114,7 +114,7 @@ final class PlacedCluster {
         Map<Distributor, List<Distributor.Proposal>> proposals = new LinkedHashMap<>();
         for (Distributor distributor : distributors) {
             look(distributor);
-            distributor.toBeAsked().forEach(broker -> told(broker, distributor).all = true);
+            distributor.toBeAsked().forEach(broker -> reporter(broker, distributor).all = true);
             proposals.put(distributor, distributor.work(nowNs));
         }
         proposals.forEach((distributor, some) -> some.forEach(proposal -> store(distributor, proposal)));
@@ -144,30 +144,30 @@ final class PlacedCluster {
         }
     }
 
-    private final Map<Distributor, Map<BrokerId, Told>> perDistributor = new HashMap<>();
+    private final Map<Distributor, Map<BrokerId, Reporter>> perDistributor = new HashMap<>();
 
-    private Told told(BrokerId broker, Distributor distributor) {
+    private Reporter reporter(BrokerId broker, Distributor distributor) {
         return perDistributor
                 .computeIfAbsent(distributor, fresh -> new HashMap<>())
-                .computeIfAbsent(broker, fresh -> new Told());
+                .computeIfAbsent(broker, fresh -> new Reporter());
     }
 
     Report reportOf(BrokerId broker, Distributor distributor) {
-        Told told = told(broker, distributor);
-        if (told.all) {
-            told.all = false;
-            told.session++;
-            told.number = 0;
-            told.told.clear();
+        Reporter reporter = reporter(broker, distributor);
+        if (reporter.all) {
+            reporter.all = false;
+            reporter.session++;
+            reporter.number = 0;
+            reporter.reported.clear();
         }
         Map<TopicName, List<Publisher>> news = new TreeMap<>((a, b) -> a.value().compareTo(b.value()));
         Map<TopicName, List<Long>> left = new HashMap<>();
         for (Publisher each : publishers.values()) {
-            if (each.at.equals(broker) && !each.equals(told.told.put(each.id, each))) {
+            if (each.at.equals(broker) && !each.equals(reporter.reported.put(each.id, each))) {
                 news.computeIfAbsent(each.topic, fresh -> new ArrayList<>()).add(each);
             }
         }
-        told.told.values().removeIf(each -> {
+        reporter.reported.values().removeIf(each -> {
             Publisher now = publishers.get(each.id);
             boolean gone = now == null || !now.at.equals(broker);
             if (gone) {
@@ -185,12 +185,12 @@ final class PlacedCluster {
                 topics.add(ofTopic(broker, topic, some, List.of()));
             }
         });
-        return new Report(broker, told.session, told.number++, TICK_NS, topics);
+        return new Report(broker, reporter.session, reporter.number++, TICK_NS, topics);
     }
 
     private void report(BrokerId broker, Distributor distributor) {
         if (distributor.report(reportOf(broker, distributor), nowNs) == Distributor.Heard.GAP) {
-            told(broker, distributor).all = true;
+            reporter(broker, distributor).all = true;
         }
     }
 

@@ -68,7 +68,7 @@ class PlacementAgentTest {
     private final PlacementTable table = new PlacementTable(HERE);
     private final TestProbe<Placement.Command> singleton = kit.createTestProbe();
     private MessagePath path;
-    private ActorRef<PlacementAgent.Command> desk;
+    private ActorRef<PlacementAgent.Command> agent;
 
     @BeforeEach
     void start() throws IOException {
@@ -91,7 +91,7 @@ class PlacementAgentTest {
                 System::nanoTime);
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
         path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
-        desk = kit.spawn(PlacementAgent.create(
+        agent = kit.spawn(PlacementAgent.create(
                 HERE, path, table, store, Runnable::run, singleton.getRef(), EVERY, SESSION, clock::get));
     }
 
@@ -117,7 +117,7 @@ class PlacementAgentTest {
         return onPath(() -> table.homeOf(request));
     }
 
-    /** Half a second passes, and what the desk then tells. */
+    /** Half a second passes, and what the agent then reports. */
     private Report report() {
         clock.addAndGet(EVERY.toNanos());
         time.timePasses(EVERY);
@@ -149,7 +149,7 @@ class PlacementAgentTest {
                 List.of());
     }
 
-    /** @param step so much of the desk's time passes at each look */
+    /** @param step so much of the agent's time passes at each look */
     private void await(String what, Duration step, Supplier<Boolean> condition) {
         long untilNs = System.nanoTime() + 10_000_000_000L;
         while (!condition.get()) {
@@ -222,7 +222,7 @@ class PlacementAgentTest {
         publish(2, "", 6, 1);
         Report before = report();
         assertThat(report().number()).isEqualTo(1);
-        desk.tell(new PlacementAgent.SendAll());
+        agent.tell(new PlacementAgent.SendAll());
         Report anew = report();
         assertThat(anew.number()).isZero();
         assertThat(anew.session()).isNotEqualTo(before.session());
@@ -263,7 +263,7 @@ class PlacementAgentTest {
         publish(1, "", 5, 1);
         assertThat(orders(report()).revision()).isZero();
         store.replace(0, decision(1, THERE, 1));
-        desk.tell(new PlacementAgent.LookNow());
+        agent.tell(new PlacementAgent.LookNow());
         await("its home is another", Duration.ZERO, () -> THERE.equals(publish(1, "", 5, 1)));
         publish(1, "", 50, 1);
         assertThat(orders(report()).revision())
@@ -279,10 +279,10 @@ class PlacementAgentTest {
     @Test
     void shouldKeepHomesWhileTheStoreIsAwayAndLookAgainWhenItIsBack() {
         store.replace(0, decision(1, THERE, 1));
-        desk.tell(new PlacementAgent.LookNow());
+        agent.tell(new PlacementAgent.LookNow());
         await("its home is another", Duration.ZERO, () -> THERE.equals(publish(1, "", 5, 1)));
         store.away = true;
-        desk.tell(new PlacementAgent.LookNow());
+        agent.tell(new PlacementAgent.LookNow());
         time.timePasses(Duration.ofSeconds(5));
         assertThat(publish(1, "", 5, 1)).isEqualTo(THERE);
         store.away = false;
@@ -298,7 +298,7 @@ class PlacementAgentTest {
         clock.addAndGet(EVERY.toNanos());
         time.timePasses(EVERY);
         singleton.expectNoMessage(Duration.ofMillis(200));
-        desk.tell(new PlacementAgent.LookNow());
+        agent.tell(new PlacementAgent.LookNow());
         time.timePasses(Duration.ofSeconds(2));
         singleton.expectNoMessage(Duration.ofMillis(200));
     }

@@ -35,7 +35,7 @@ class PlacementTest {
     private final ManualTime time = ManualTime.get(kit.system());
     private final StoredDecisions store = new StoredDecisions();
     private final AtomicLong clock = new AtomicLong(1_000_000_000L);
-    private final TestProbe<PlacementAgent.Command> desk = kit.createTestProbe();
+    private final TestProbe<PlacementAgent.Command> agent = kit.createTestProbe();
     private int number;
 
     @AfterEach
@@ -47,7 +47,7 @@ class PlacementTest {
     void shouldStoreWhatItDecidesAndHaveBrokersLook() {
         ActorRef<Placement.Command> placement = placement("one");
         run(placement, 20);
-        desk.fishForMessage(
+        agent.fishForMessage(
                 Duration.ofSeconds(5),
                 message -> message instanceof PlacementAgent.LookNow
                         ? akka.actor.testkit.typed.javadsl.FishingOutcomes.complete()
@@ -93,8 +93,8 @@ class PlacementTest {
     void shouldAskForEverythingWhenItMissedSomething() {
         ActorRef<Placement.Command> placement = placement("one");
         await("it has read the store", placement, () -> {
-            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of()), desk.getRef()));
-            return desk.receiveSeveralMessages(0).isEmpty() && askedForAll();
+            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of()), agent.getRef()));
+            return agent.receiveSeveralMessages(0).isEmpty() && askedForAll();
         });
     }
 
@@ -131,7 +131,7 @@ class PlacementTest {
 
     private boolean askedForAll() {
         try {
-            desk.expectMessageClass(PlacementAgent.SendAll.class, Duration.ofMillis(50));
+            agent.expectMessageClass(PlacementAgent.SendAll.class, Duration.ofMillis(50));
             return true;
         } catch (AssertionError e) {
             return false;
@@ -224,7 +224,7 @@ class PlacementTest {
                         null))) {
             kit.serializationTestKit().verifySerialization(message, true);
         }
-        Placement.Reported reported = new Placement.Reported(report(0), desk.getRef());
+        Placement.Reported reported = new Placement.Reported(report(0), agent.getRef());
         Object back = kit.serializationTestKit().verifySerialization(reported, false);
         assertThat(back).usingRecursiveComparison().isEqualTo(reported);
     }
@@ -270,7 +270,7 @@ class PlacementTest {
     }
 
     private void tick(ActorRef<Placement.Command> placement, int i) {
-        placement.tell(new Placement.Reported(report(number++), desk.getRef()));
+        placement.tell(new Placement.Reported(report(number++), agent.getRef()));
         // It has taken the report before the clock goes on.
         TestProbe<PlacementView> views = kit.createTestProbe();
         placement.tell(new Placement.Show("", 1, views.getRef()));

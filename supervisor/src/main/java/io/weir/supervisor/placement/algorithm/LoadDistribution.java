@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * One topic's way to its place: SRTM's Load Distributor (4.2) as a state machine that is told of measurements and of the time, and answers with
+ * How one topic finds its brokers: SRTM's Load Distributor (4.2) as a state machine that takes measurements and the time, and answers with
  * assignments to apply.
  *
  * <pre>
@@ -34,9 +34,6 @@ import java.util.random.RandomGenerator;
  * <p>It ends: a search halves what is between what fitted and what did not, a full broker never opens again, and a round ends at its deadline.
  */
 public final class LoadDistribution {
-    /** A search ends when it knows the answer to this part of what it began with, or to one publisher. */
-    private static final double SEARCH_END = 0.02;
-
     /** Up to so many times the tolerated part, a violation is a slight one: it takes a fifth away, not half. */
     private static final double SLIGHT = 3;
 
@@ -87,7 +84,7 @@ public final class LoadDistribution {
     private final List<Reason> reasons = new ArrayList<>();
 
     private final Role[] roles;
-    private final Search[] searches;
+    private final BrokerSearch[] searches;
     private final SequentialTest[] tests;
     /** How many publishers were measured to fit. */
     private final int[] fitted;
@@ -105,30 +102,6 @@ public final class LoadDistribution {
     private final int firstBrokers;
     /** Publishers that are larger than any broker's room, which no search can change. */
     private final int tooLarge;
-
-    /** A binary search: {@code fits} publishers fit, {@code violates} do not. */
-    private static final class Search {
-        final int began;
-        final double beganRate;
-        final boolean promised;
-        int fits;
-        int violates;
-        /** The part that was too slow with {@code violates} publishers. */
-        double part;
-
-        Search(int fits, int violates, double part, double beganRate, boolean promised) {
-            this.began = violates;
-            this.beganRate = beganRate;
-            this.promised = promised;
-            this.fits = fits;
-            this.violates = violates;
-            this.part = part;
-        }
-
-        boolean over() {
-            return violates - fits <= Math.max(1, SEARCH_END * began);
-        }
-    }
 
     /**
      * @param brokers with what other topics were given, without this one
@@ -154,7 +127,7 @@ public final class LoadDistribution {
         int count = brokers.size();
         this.roles = new Role[count];
         Arrays.fill(roles, Role.OPEN);
-        this.searches = new Search[count];
+        this.searches = new BrokerSearch[count];
         this.tests = new SequentialTest[count];
         this.fitted = new int[count];
         this.contradicted = new boolean[count];
@@ -316,7 +289,7 @@ public final class LoadDistribution {
     }
 
     private void judgeSearching(int broker, boolean violates) {
-        Search search = searches[broker];
+        BrokerSearch search = searches[broker];
         if (violates) {
             double part = tests[broker].part();
             if (settings.early() && part > WORSE * search.part) {
@@ -340,7 +313,7 @@ public final class LoadDistribution {
         if (!violates) {
             fitted[broker] = Math.max(fitted[broker], publishers);
         } else if (policy.concentrates() && !unsettled) {
-            searches[broker] = new Search(
+            searches[broker] = new BrokerSearch(
                     Math.min(fitted[broker], publishers - 1),
                     publishers,
                     tests[broker].part(),
@@ -354,7 +327,7 @@ public final class LoadDistribution {
     }
 
     private void fill(int broker) {
-        Search search = searches[broker];
+        BrokerSearch search = searches[broker];
         roles[broker] = Role.FULL;
         double held = search.beganRate * search.fits / search.began;
         reasons.add(new Reason(round, Rule.FULL, broker, search.fits, held));
@@ -402,7 +375,7 @@ public final class LoadDistribution {
     }
 
     private int next(int broker) {
-        Search search = searches[broker];
+        BrokerSearch search = searches[broker];
         boolean slight = settings.early()
                 && tests[broker].part() < SLIGHT * topic.slo().tolerated()
                 && search.violates == assignment.publishers(broker);
@@ -542,10 +515,7 @@ public final class LoadDistribution {
     }
 
     private boolean outOfBrokers() {
-        if (assignment.unplaced() <= tooLarge) {
-            return false;
-        }
-        return !searching();
+        return assignment.unplaced() > tooLarge && !searching();
     }
 
     private boolean searching() {

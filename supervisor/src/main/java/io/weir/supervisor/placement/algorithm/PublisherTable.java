@@ -4,8 +4,10 @@ import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.algorithm.Registration.Cause;
 import io.weir.supervisor.placement.algorithm.Registration.Refused;
 import io.weir.supervisor.placement.algorithm.Registration.Registered;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +17,7 @@ import java.util.Optional;
  * Every publisher of the cluster: whose topic, how fast, in which correlation group. About 40 bytes each in primitive arrays, no
  * object a publisher, since there may be a million.
  *
- * <p>A publisher is told by a number that its broker gave it and by its topic; who publishes to two topics counts twice. Rates are
+ * <p>A publisher is known by a number that its broker gave it and by its topic; who publishes to two topics counts twice. Rates are
  * doubles: they are estimates, and nothing is conserved by them.
  */
 public final class PublisherTable {
@@ -29,6 +31,10 @@ public final class PublisherTable {
     private final Map<TopicName, Integer> topicIndex = new HashMap<>();
     private final List<String> groupKeys = new ArrayList<>();
     private final Map<GroupKey, Integer> groupIndex = new HashMap<>();
+    /** Numbers of topics and groups that were forgotten, for the next ones. */
+    private final Deque<Integer> freeTopics = new ArrayDeque<>();
+
+    private final Deque<Integer> freeGroups = new ArrayDeque<>();
 
     private long[] ids = new long[16];
     private int[] topicOf = new int[16];
@@ -46,11 +52,34 @@ public final class PublisherTable {
 
     /** Makes a topic known, or changes its limit or objective. */
     public void define(PlacedTopic topic) {
-        Integer known = topicIndex.putIfAbsent(topic.name(), topics.size());
-        if (known == null) {
-            topics.add(topic);
-        } else {
-            topics.set(known, topic);
+        Integer known = topicIndex.get(topic.name());
+        if (known == null && freeTopics.isEmpty()) {
+            known = topics.size();
+            topics.add(null);
+        } else if (known == null) {
+            known = freeTopics.remove();
+        }
+        topicIndex.put(topic.name(), known);
+        topics.set(known, topic);
+    }
+
+    /** Forgets a topic that is gone, with its groups and with publishers that have not left. */
+    public void forget(TopicName name) {
+        TopicMembers members = members(name);
+        for (int member = 0; member < members.size(); member++) {
+            leave(name, ids[members.publisher(member)]);
+        }
+        Integer topic = topicIndex.remove(name);
+        if (topic != null) {
+            topics.set(topic, null);
+            freeTopics.add(topic);
+            groupIndex.entrySet().removeIf(entry -> {
+                boolean its = entry.getKey().topic() == topic;
+                if (its) {
+                    freeGroups.add(entry.getValue());
+                }
+                return its;
+            });
         }
     }
 
@@ -186,6 +215,7 @@ public final class PublisherTable {
             return starts.length - 1;
         }
 
+        /** Null where a topic was forgotten; that one has no members. */
         public PlacedTopic topic(int index) {
             return topics.get(index);
         }
@@ -216,8 +246,12 @@ public final class PublisherTable {
 
     private int group(int topic, String key) {
         return groupIndex.computeIfAbsent(new GroupKey(topic, key), fresh -> {
-            groupKeys.add(key);
-            return groupKeys.size() - 1;
+            if (freeGroups.isEmpty()) {
+                groupKeys.add(key);
+                return groupKeys.size() - 1;
+            }
+            groupKeys.set(freeGroups.peek(), key);
+            return freeGroups.remove();
         });
     }
 

@@ -22,7 +22,7 @@ public record Quotas(int k, double[] perBroker) {
      * @param room what each broker may get
      * @param load what each carries already, which {@link Policy#CONC} equalises
      * @param leastK use at least so many brokers, if so many have room
-     * @param why is told what was decided
+     * @param why gets what was decided
      */
     static Quotas of(
             Policy policy, double rate, double[] room, double[] load, int leastK, int round, List<Reason> why) {

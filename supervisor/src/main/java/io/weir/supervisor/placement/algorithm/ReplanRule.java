@@ -18,17 +18,9 @@ import java.util.Optional;
  *
  * <p>"For long" is a leaky account of time: a window that breaks the objective adds its length, one that keeps it takes three times its length
  * away, so that a broker that is bad for less than three quarters of the time never gets there. After a run that did not help, the pause doubles
- * up to a day. Topics and brokers are numbers of the caller's.
+ * up to a day. The caller numbers topics and brokers.
  */
 public final class ReplanRule {
-    /** Why a topic is placed again. */
-    public enum Trigger {
-        TOPIC_ARRIVED,
-        BROKER_GONE,
-        ROOM_APPEARED,
-        OBJECTIVE_BROKEN
-    }
-
     /** A topic to place again. */
     public record Replan(int topic, Trigger trigger) {}
 

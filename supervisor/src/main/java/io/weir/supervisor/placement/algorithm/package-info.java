@@ -1,5 +1,5 @@
 /**
- * SRTM's Load Distributor without Akka: where a topic's publishers go. Told the time, the chance, the brokers' capacities and what they measure.
+ * SRTM's Load Distributor without Akka: where a topic's publishers go. Time, randomness, the brokers' capacities and what they measure are arguments.
  *
  * <p>How to drive it, as a cluster singleton or a simulation does:
  *

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.weir.supervisor.placement.algorithm.ReplanRule.Replan;
-import io.weir.supervisor.placement.algorithm.ReplanRule.Trigger;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
