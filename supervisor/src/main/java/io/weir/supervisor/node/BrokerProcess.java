@@ -50,6 +50,7 @@ public final class BrokerProcess implements AutoCloseable {
     private final HttpServer http;
     private final BrokerTopics topics;
     private final BrokerSupply supply;
+    private final IdleCollector collector;
     private final Thread registryReader;
     private final CountDownLatch stopRequested = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -87,10 +88,11 @@ public final class BrokerProcess implements AutoCloseable {
         this.supply =
                 new BrokerSupply(settings, http.system(), directory, topics::wakeUp, this::beginAgain, failpoints);
         topics.start(supply.gates());
+        this.collector = IdleCollector.start(topics::threadId);
         http.bind(supply, topics);
     }
 
-    /** None, but where somebody put the chaos tool's jar on the class path. */
+    /** There are none unless the chaos tool's jar is on the class path. */
     private static Failpoints failpoints() {
         Optional<Failpoints> found;
         try {
@@ -105,7 +107,7 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * Runs a broker until it is told to stop.
+     * Runs a broker until somebody stops it.
      *
      * @throws StartException if it can't start, with the reason
      * @throws SettingsException if a setting is wrong
@@ -177,7 +179,7 @@ public final class BrokerProcess implements AutoCloseable {
         }
         node = life;
         recovered = true;
-        // Whoever closed the tenure while this life began found no node to end.
+        // If the tenure was closed while this life began, there was no node to end yet.
         if (stopping() || supply.tenureOver()) {
             life.leave();
         }
@@ -190,7 +192,7 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    /** Incarnations go up for ever. One that does not comes from another store, or from one that was set back to an older state. */
+    /** Incarnations only grow. One that does not comes from another store, or from a store that was restored from an older state. */
     private void refuseAStoreThatForgot(long incarnation) {
         long last = directory.lastIncarnation();
         if (incarnation <= last) {
@@ -233,7 +235,7 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     private void readRegistry() {
-        boolean toldOfNamesake = false;
+        boolean loggedNamesake = false;
         Reunion reunion = new Reunion(id());
         try {
             while (!stopping()) {
@@ -241,9 +243,9 @@ public final class BrokerProcess implements AutoCloseable {
                     known = registry.brokers();
                     topics.follow(known);
                     knownAtNs = System.nanoTime();
-                    if (!toldOfNamesake && hasNamesake()) {
+                    if (!loggedNamesake && hasNamesake()) {
                         LOG.error("Another process runs as {}: give one of them another weir.broker.id", id());
-                        toldOfNamesake = true;
+                        loggedNamesake = true;
                     }
                     joinTheOthersIfApart(reunion);
                 } catch (StoreException e) {
@@ -311,8 +313,8 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * How long whoever answers a request over HTTP waits for the cluster: so that there is time for a second question, and for the answer
-     * that nobody said anything.
+     * How long a request over HTTP waits for the cluster. A third of its time-out leaves time for a second question, and for the answer that
+     * the cluster did not reply.
      */
     public Duration askTimeout() {
         return settings.http().requestTimeout().dividedBy(3);
@@ -349,8 +351,7 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * Writes down that this life of a broker is over, and has every broker look: its heir need not wait for its next
-     * look.
+     * Stores that this life of a broker is over, and makes every broker look at the rows, so that the heir does not wait for its next look.
      */
     public void confirmStopped(BrokerId victim, long incarnation) {
         supply.store().stop(new Holder(victim, incarnation));
@@ -380,6 +381,7 @@ public final class BrokerProcess implements AutoCloseable {
     @Override
     public void close() {
         stopRequested.countDown();
+        collector.close();
         supply.close();
         topics.close();
         http.close();
