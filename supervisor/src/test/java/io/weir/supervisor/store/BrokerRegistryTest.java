@@ -21,15 +21,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
@@ -41,21 +36,15 @@ class BrokerRegistryTest {
     @TempDir
     private Path dir;
 
-    private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @AfterEach
-    void close() throws Exception {
-        for (int i = opened.size() - 1; i >= 0; i--) {
-            opened.get(i).close();
-        }
-    }
+    @RegisterExtension
+    private final Opened opened = new Opened();
 
     @Test
     void shouldNeverRepeatAnIncarnationWhenManyAllocateAtOnce() throws Exception {
         RunningStore store = start();
         WeirSettings settings = patient(store, "b1");
         int each = 20;
-        List<List<Long>> allocated = race(racer -> {
+        List<List<Long>> allocated = Race.of(RACERS, racer -> {
             BrokerRegistry registry = registry(settings);
             registry.awaitStore();
             List<Long> mine = new ArrayList<>();
@@ -74,7 +63,7 @@ class BrokerRegistryTest {
     @Test
     void shouldMakeTheTablesOnceWhenAllBrokersFindAnEmptyStore() throws Exception {
         RunningStore store = start();
-        race(racer -> {
+        Race.of(RACERS, racer -> {
             registry(patient(store, "b" + racer)).awaitStore();
             return racer;
         });
@@ -99,8 +88,8 @@ class BrokerRegistryTest {
         Optional<Founding> before = Optional.empty();
         for (int round = 1; round <= 10; round++) {
             Optional<Founding> last = before;
-            List<Boolean> won =
-                    race(racer -> registries.get(racer).claimFounding("weir", last, new BrokerId("b" + racer), 7));
+            List<Boolean> won = Race.of(
+                    RACERS, racer -> registries.get(racer).claimFounding("weir", last, new BrokerId("b" + racer), 7));
 
             assertThat(won).containsOnlyOnce(true);
             Founding winner = new Founding(round, new BrokerId("b" + won.indexOf(true)), 7);
@@ -236,9 +225,7 @@ class BrokerRegistryTest {
 
     private BrokerRegistry registry(WeirSettings settings) {
         BrokerRegistry registry = new BrokerRegistry(settings.store());
-        synchronized (opened) {
-            opened.add(registry);
-        }
+        opened.add(registry);
         return registry;
     }
 
@@ -259,32 +246,5 @@ class BrokerRegistryTest {
         environment.put("WEIR_STORE_START_TIMEOUT", "1s");
         environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "1s");
         return SettingsLoader.load(Optional.empty(), environment).settings();
-    }
-
-    /** What one of several does at the same moment as the others. */
-    private interface Racer<T> {
-        T run(int number) throws Exception;
-    }
-
-    private static <T> List<T> race(Racer<T> racer) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(RACERS);
-        try {
-            CyclicBarrier start = new CyclicBarrier(RACERS);
-            List<Callable<T>> tasks = new ArrayList<>();
-            for (int i = 0; i < RACERS; i++) {
-                int number = i;
-                tasks.add(() -> {
-                    start.await();
-                    return racer.run(number);
-                });
-            }
-            List<T> results = new ArrayList<>();
-            for (Future<T> result : threads.invokeAll(tasks)) {
-                results.add(result.get());
-            }
-            return results;
-        } finally {
-            threads.shutdownNow();
-        }
     }
 }

@@ -21,9 +21,9 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
@@ -34,14 +34,8 @@ class DecisionTableTest {
     @TempDir
     private Path dir;
 
-    private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @AfterEach
-    void close() throws Exception {
-        for (int i = opened.size() - 1; i >= 0; i--) {
-            opened.get(i).close();
-        }
-    }
+    @RegisterExtension
+    private final Opened opened = new Opened();
 
     @Test
     void shouldReplaceWhatHasTheExpectedRevisionOnly() {

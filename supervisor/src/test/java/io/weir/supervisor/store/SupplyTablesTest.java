@@ -33,18 +33,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
@@ -58,14 +53,8 @@ class SupplyTablesTest {
     @TempDir
     private Path dir;
 
-    private final List<AutoCloseable> opened = new ArrayList<>();
-
-    @AfterEach
-    void close() throws Exception {
-        for (int i = opened.size() - 1; i >= 0; i--) {
-            opened.get(i).close();
-        }
-    }
+    @RegisterExtension
+    private final Opened opened = new Opened();
 
     private record Version(TopicName topic, long number) {}
 
@@ -419,20 +408,23 @@ class SupplyTablesTest {
         for (int round = 1; round <= 8; round++) {
             Holder victim = holder("victim", round);
             int version = round;
-            List<LeaseRow> registered = race(racer -> racers.get(racer).register(victim));
+            List<LeaseRow> registered =
+                    Race.of(RACERS, racer -> racers.get(racer).register(victim));
             assertThat(registered).containsOnly(LeaseRow.registered(victim));
-            assertThat(race(racer -> racers.get(racer).fence(victim, 0))).containsOnlyOnce(true);
-            List<Boolean> claimed = race(
-                    racer -> racers.get(racer).claim(victim, Account.LEASED, Optional.empty(), holder("b", racer)));
+            assertThat(Race.of(RACERS, racer -> racers.get(racer).fence(victim, 0)))
+                    .containsOnlyOnce(true);
+            List<Boolean> claimed = Race.of(RACERS, racer -> racers.get(racer)
+                    .claim(victim, Account.LEASED, Optional.empty(), holder("b", racer)));
             assertThat(claimed).containsOnlyOnce(true);
             assertThat(racers.get(0).row(victim).orElseThrow().leased().heir())
                     .contains(holder("b", claimed.indexOf(true)));
 
             // Each wants another limit, so only one of them is there afterwards.
-            List<Boolean> inserted = race(racer -> racers.get(racer).insert(limit(topic, version, 1 + racer)));
+            List<Boolean> inserted =
+                    Race.of(RACERS, racer -> racers.get(racer).insert(limit(topic, version, 1 + racer)));
             assertThat(inserted).containsOnlyOnce(true);
-            List<Boolean> minting =
-                    race(racer -> racers.get(racer).claimMint(topic, version, Optional.empty(), holder("b", racer)));
+            List<Boolean> minting = Race.of(
+                    RACERS, racer -> racers.get(racer).claimMint(topic, version, Optional.empty(), holder("b", racer)));
             assertThat(minting).containsOnlyOnce(true);
             racers.get(0).finished(topic, version);
             LimitRow row = racers.get(0).limits(topic).get(round - 1);
@@ -447,7 +439,7 @@ class SupplyTablesTest {
         int versions = 12;
         AtomicInteger writing = new AtomicInteger(RACERS - 1);
         Map<Version, LimitRow> read = new HashMap<>();
-        race(racer -> {
+        Race.of(RACERS, racer -> {
             SupplyTables tables = tables(store, PATIENT);
             if (racer == 0) {
                 long upTo = 0;
@@ -563,9 +555,7 @@ class SupplyTablesTest {
 
     private SupplyTables tables(StoreSettings settings, Duration timeout) {
         SupplyTables tables = new SupplyTables(settings, timeout);
-        synchronized (opened) {
-            opened.add(tables);
-        }
+        opened.add(tables);
         return tables;
     }
 
@@ -574,32 +564,5 @@ class SupplyTablesTest {
         return SettingsLoader.load(Optional.empty(), RunningStore.environment("b1", dir, url))
                 .settings()
                 .store();
-    }
-
-    /** What one of several does at the same moment as the others. */
-    private interface Racer<T> {
-        T run(int number) throws Exception;
-    }
-
-    private static <T> List<T> race(Racer<T> racer) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(RACERS);
-        try {
-            CyclicBarrier start = new CyclicBarrier(RACERS);
-            List<Callable<T>> tasks = new ArrayList<>();
-            for (int i = 0; i < RACERS; i++) {
-                int number = i;
-                tasks.add(() -> {
-                    start.await();
-                    return racer.run(number);
-                });
-            }
-            List<T> results = new ArrayList<>();
-            for (Future<T> result : threads.invokeAll(tasks)) {
-                results.add(result.get());
-            }
-            return results;
-        } finally {
-            threads.shutdownNow();
-        }
     }
 }
