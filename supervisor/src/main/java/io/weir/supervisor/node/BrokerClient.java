@@ -41,7 +41,7 @@ public final class BrokerClient {
         return get("/ready", Readiness.class);
     }
 
-    /** Tells the broker to leave and end; the answer is the HTTP status, or empty where none came. */
+    /** Asks the broker to leave the cluster and end; answers the HTTP status, or nothing if no answer came. */
     public CompletableFuture<Optional<Integer>> stop(Optional<String> adminToken) {
         HttpRequest.Builder request = request("/stop").POST(HttpRequest.BodyPublishers.noBody());
         adminToken.ifPresent(token -> request.header("Authorization", "Bearer " + token));

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A broker's links to the others, which it finds in the registry: each says there where its end of a link is. Links live as long as
- * the process, like the sockets that they serve.
+ * A broker's links to the others. Every broker writes into the registry where its end of a link is. Links live as long as the process,
+ * like the sockets that they serve.
  */
 final class BrokerLinks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerLinks.class);
@@ -44,7 +44,7 @@ final class BrokerLinks implements AutoCloseable {
     private BrokerLinks(WeirSettings settings, Path directory, Runnable wakeUp, LongSupplier clock) {
         this.self = new PeerAddress(
                 settings.broker().id(),
-                // Later processes of a broker have larger numbers; nothing but links goes by it.
+                // A later process of a broker must have a larger number. Only links use it.
                 System.currentTimeMillis(),
                 hostKey(settings),
                 directory.toString(),
@@ -74,12 +74,12 @@ final class BrokerLinks implements AutoCloseable {
         return settings.maxBodyBytes();
     }
 
-    /** What the registry tells the others. */
+    /** What the registry has for the others to read. */
     String word() {
         return self.incarnation() + "|" + self.host() + "|" + self.endpoint() + "|" + self.aeronDirectory();
     }
 
-    /** Links to those that run, and to none that does not. */
+    /** Links to the brokers that run, and drops links to the others. */
     void follow(List<RegisteredBroker> brokers) {
         Set<BrokerId> wanted = new HashSet<>();
         for (RegisteredBroker broker : brokers) {

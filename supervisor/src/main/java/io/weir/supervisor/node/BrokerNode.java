@@ -45,7 +45,7 @@ import java.util.function.Consumer;
 import java.util.stream.StreamSupport;
 
 /**
- * One life of a broker in the cluster: an actor system with an incarnation of its own. Ends when it is told to leave, or
+ * One life of a broker in the cluster: an actor system with an incarnation of its own. Ends when {@link #leave} is called, or
  * when the split brain resolver takes it down.
  */
 final class BrokerNode {
@@ -98,10 +98,10 @@ final class BrokerNode {
                     singletons.init(SingletonActor.of(Adaptor.create(supply, with.settings()), "adaptor"));
                     singletons.init(SingletonActor.of(Sweeper.create(supply, with), "sweeper"));
                     ClusterSharding sharding = ClusterSharding.get(context.getSystem());
-                    ActorRef<TopicFollower.Command> desk = startDesk(context, with, topics);
-                    topics.desk(desk);
+                    ActorRef<TopicFollower.Command> follower = startFollower(context, with, topics);
+                    topics.follower(follower);
                     RowNews news = new RowNews(
-                            context.getSystem(), supply, desk, with.me().broker());
+                            context.getSystem(), supply, follower, with.me().broker());
                     startTopics(context, sharding, with, topics, news);
                     context.spawn(
                             Membership.create(incarnation, views.andThen(view -> {
@@ -149,7 +149,7 @@ final class BrokerNode {
                         Topic.PATIENCE)));
     }
 
-    private static ActorRef<TopicFollower.Command> startDesk(
+    private static ActorRef<TopicFollower.Command> startFollower(
             ActorContext<?> context, SupplyCoordinator.Dependencies with, BrokerTopics topics) {
         return context.spawn(
                 TopicFollower.create(
@@ -193,7 +193,7 @@ final class BrokerNode {
         return new TopicAdmin(system, supply, store, rows, lastParts, storeThreads, timeout);
     }
 
-    /** Has the supply actors of all brokers that can be written to look at the store's rows now. */
+    /** Makes the supply actors of all reachable brokers look at the store's rows now. */
     void lookEverywhere(Duration timeout) {
         AskPattern.ask(supply, SupplyCoordinator.WhoIsThere::new, timeout, system.scheduler())
                 .thenAccept(peers -> peers.refs().values().forEach(peer -> peer.tell(new SupplyCoordinator.LookNow())));
@@ -203,7 +203,7 @@ final class BrokerNode {
         return system.getWhenTerminated();
     }
 
-    /** Leaves the cluster in good order and ends the actor system; the same whoever asks, and however often. */
+    /** Leaves the cluster in good order and ends the actor system. May be called more than once. */
     CompletionStage<Done> leave() {
         return CoordinatedShutdown.get(system).runAll(CoordinatedShutdown.jvmExitReason());
     }

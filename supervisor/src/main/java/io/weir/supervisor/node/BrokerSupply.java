@@ -65,7 +65,7 @@ public final class BrokerSupply implements AutoCloseable {
     private ActorRef<LeaseKeeper.Command> keeper;
     private boolean formerProcessStopped;
 
-    /** @param fenced told, by any thread, that this tenure is over and a new life should begin */
+    /** @param fenced called by any thread when this tenure is over and a new life should begin */
     BrokerSupply(
             WeirSettings settings,
             ActorSystem<Void> local,
@@ -117,7 +117,7 @@ public final class BrokerSupply implements AutoCloseable {
         return holder;
     }
 
-    /** Fenced, or left: the gates are closed, and only another life opens them again. */
+    /** Fenced, or left: the gates are closed, and only the next life opens them again. */
     boolean tenureOver() {
         return lease.closed();
     }
@@ -157,7 +157,7 @@ public final class BrokerSupply implements AutoCloseable {
                 failpoints);
     }
 
-    /** The process that had this directory before is dead, which the lock proves: whatever it held may be inherited at once. */
+    /** The lock proves that the previous process of this directory is dead: what it held may be inherited at once. */
     private void confirmFormerStopped() {
         if (!formerProcessStopped) {
             long former = directory.lastHolder();
@@ -210,7 +210,7 @@ public final class BrokerSupply implements AutoCloseable {
         }
     }
 
-    /** Closes the gates for good and says so, that the buddy may inherit all of it. */
+    /** Closes the gates for good and stores that, so that the buddy can inherit everything. */
     void leave() {
         if (lease.closed()) {
             return;
@@ -220,7 +220,7 @@ public final class BrokerSupply implements AutoCloseable {
         try {
             await(gates.barrier());
             stop();
-            // Nothing is left that somebody would have to confirm.
+            // Nobody has to confirm anything of this tenure any more.
             directory.writeHolder(0);
         } catch (StoreException e) {
             LOG.warn(

@@ -46,13 +46,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
- * ask whichever desk is there for topics that they do not know.
+ * ask the current life's {@link TopicFollower} for topics that they do not know.
  */
 public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
     private static final long STATS_WITHIN_MS = 1_000;
 
-    /** Where clients reach the brokers that run, as far as the registry was read. */
+    /** Where clients reach the brokers that run, as of the last look at the registry. */
     static final class Neighbours implements BrokerDirectory {
         private final BrokerId self;
         private volatile Map<BrokerId, String> tcp = Map.of();
@@ -93,11 +93,11 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private volatile MessagePath path;
     private volatile InProcessPublisher intake;
     private volatile Federation federation;
-    private volatile ActorRef<TopicFollower.Command> desk;
-    /** Kept here, and not with the desk, so that clients find their brokers also while the store or the cluster is away. */
+    private volatile ActorRef<TopicFollower.Command> follower;
+    /** Kept here, and not with the follower, so that clients find their brokers also while the store or the cluster is away. */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
-    /** @param clock the one the leases go by */
+    /** @param clock also the clock of the leases */
     BrokerTopics(WeirSettings settings, LongSupplier clock) {
         this.clock = clock;
         try {
@@ -157,7 +157,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         placement = BrokerPlacement.of(settings, links.isPresent());
     }
 
-    /** An allocation that fails holds up the message path for half a second: better to know beforehand. */
+    /** Warns at the start, because an allocation that fails later stops the message path for half a second. */
     private static void warnIfMemoryIsShort(long wantedBytes) {
         HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         long set = jvm == null
@@ -210,7 +210,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return clock;
     }
 
-    /** Called by whoever gave the gates something to do. */
+    /** To be called after the gates were given something to do. */
     void wakeUp() {
         loop.wakeUp();
     }
@@ -280,17 +280,17 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return loop.threadId();
     }
 
-    /** The desk of this life of the actor system. */
-    void desk(ActorRef<TopicFollower.Command> ofThisLife) {
-        desk = ofThisLife;
+    /** The follower of this life of the actor system. */
+    void follower(ActorRef<TopicFollower.Command> ofThisLife) {
+        follower = ofThisLife;
     }
 
-    /** What a topic is like now; an older word than the last is left. */
+    /** What a topic is like now; an older definition than the last is ignored. */
     void learned(TopicDefinition definition) {
         known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
     }
 
-    /** The topics that there are, by name, as this broker knows: another's news takes up to a second. */
+    /** The topics that this broker knows, by name. It learns of another broker's change within a second. */
     public List<TopicDefinition> definitions() {
         return known.values().stream().filter(TopicDefinition::exists).toList();
     }
@@ -299,28 +299,26 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 
-    /** While no desk is there, the message path asks again. */
     @Override
     public void wanted(TopicName topic) {
-        ActorRef<TopicFollower.Command> there = desk;
-        if (there != null) {
-            there.tell(new TopicFollower.Wanted(topic));
-        }
+        tellFollower(new TopicFollower.Wanted(topic));
     }
 
     @Override
     public void channelWanted(TopicName topic, String channel) {
-        ActorRef<TopicFollower.Command> there = desk;
-        if (there != null) {
-            there.tell(new TopicFollower.ChannelWanted(topic, channel));
-        }
+        tellFollower(new TopicFollower.ChannelWanted(topic, channel));
     }
 
     @Override
     public void ended(TopicName topic) {
-        ActorRef<TopicFollower.Command> there = desk;
+        tellFollower(new TopicFollower.Ended(topic));
+    }
+
+    /** While there is none, the message path asks again. */
+    private void tellFollower(TopicFollower.Command command) {
+        ActorRef<TopicFollower.Command> there = follower;
         if (there != null) {
-            there.tell(new TopicFollower.Ended(topic));
+            there.tell(command);
         }
     }
 
@@ -328,15 +326,15 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     public void close() {
         links.ifPresent(BrokerLinks::close);
         if (path != null) {
-            tellWhatIsLost();
+            warnOfLostMessages();
             path.close();
         }
         rows.close();
         placement.ifPresent(BrokerPlacement::close);
     }
 
-    /** Messages are in memory: an operator who stops a broker should know what went with it. */
-    private void tellWhatIsLost() {
+    /** Messages are in memory: an operator who stops a broker should know what is lost. */
+    private void warnOfLostMessages() {
         try {
             List<TopicStats> holding =
                     path.stats().toCompletableFuture().get(STATS_WITHIN_MS, TimeUnit.MILLISECONDS).stream()

@@ -21,9 +21,8 @@ public final class DataDirectory implements AutoCloseable {
     private static final int MAX_LENGTH = 42;
     private static final int TRIES = 10;
     private static final long TRY_AGAIN_NS = 20_000_000;
-    // POSIX drops a process's lock on a file as soon as it closes any descriptor of that file. Whoever tries again in
-    // this process must
-    // not even open it.
+    // POSIX drops a process's lock on a file as soon as the process closes any descriptor of that file. So a second
+    // try in this process must not even open the file.
     private static final Set<Path> HELD_HERE = ConcurrentHashMap.newKeySet();
 
     private final Path directory;
@@ -36,7 +35,7 @@ public final class DataDirectory implements AutoCloseable {
         this.lock = lock;
     }
 
-    /** Waits for a moment if another process has it: whoever proves that a broker is dead has it for an instant. */
+    /** Waits for a moment if another process has the lock: proving that a broker is dead takes it for an instant. */
     public static DataDirectory lock(Path directory) {
         return lock(directory, channel -> {
             FileLock lock = channel.tryLock();

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether this broker may found a cluster. Brokers find each other by asking around, and two that see each other badly (slow,
- * half cut off) could each take itself for the first and found two clusters that never meet. So the founder claims it in the
+ * Whether this broker may found a cluster. Brokers find each other by asking around. Two that hardly reach each other (slow,
+ * half cut off) could each believe to be the first, and found two clusters that never merge. So the founder claims the founding in the
  * store by compare-and-set:
  *
  * <pre>

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** What brokers last said of the topics that were asked for: all there is to tell of a broker that does not answer. */
+/** What brokers last answered about topics. It is all that can be shown of a broker that does not answer. */
 final class LastParts {
-    /** The topic that was not asked for for the longest time is forgotten first. */
+    /** The topic whose last question is the longest ago is forgotten first. */
     static final int MOST_TOPICS = 1_000;
 
     /** What a broker said, and when. */

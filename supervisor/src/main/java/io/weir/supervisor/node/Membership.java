@@ -43,7 +43,7 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private final Map<UniqueAddress, Member> members = new HashMap<>();
     private final Set<UniqueAddress> unreachable = new HashSet<>();
     private Address leader;
-    private boolean toldOwnUp;
+    private boolean loggedOwnUp;
 
     static List<String> rolesOf(String id, long incarnation) {
         return List.of(BROKER_ROLE, ID_ROLE + id, INCARNATION_ROLE + incarnation);
@@ -152,8 +152,8 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
                 .map(Membership::idOf)
                 .findFirst();
         String own = ownState();
-        if (own.equals("up") && !toldOwnUp) {
-            toldOwnUp = true;
+        if (own.equals("up") && !loggedOwnUp) {
+            loggedOwnUp = true;
             getContext().getLog().info("{} is up, one of {} members", idOf(members.get(self)), members.size());
         }
         views.accept(new NodeView(incarnation, own, leading, oldest(sorted), seen));

@@ -9,25 +9,25 @@ import io.weir.topics.definition.TopicFollower;
 import java.util.Map;
 
 /**
- * Tells all brokers that the store has new rows of topics or limits, so that they look at once instead of at their next turn. Only a hint:
- * one that is lost costs the time until that turn.
+ * Tells all brokers that the store has new rows of topics or limits, so that they look at once. Only a hint: if it is lost, they look
+ * within a second anyway.
  */
 final class RowNews implements Runnable {
     private final ActorSystem<?> system;
     private final ActorRef<SupplyCoordinator.Command> supply;
-    private final ActorRef<TopicFollower.Command> desk;
+    private final ActorRef<TopicFollower.Command> follower;
     private final BrokerId here;
-    /** From the actor of the members; read by topics' entities. */
+    /** Written by {@link Membership}'s thread, read by topics' entities. */
     private volatile Map<BrokerId, String> addresses = Map.of();
 
     RowNews(
             ActorSystem<?> system,
             ActorRef<SupplyCoordinator.Command> supply,
-            ActorRef<TopicFollower.Command> desk,
+            ActorRef<TopicFollower.Command> follower,
             BrokerId here) {
         this.system = system;
         this.supply = supply;
-        this.desk = desk;
+        this.follower = follower;
         this.here = here;
     }
 
@@ -39,11 +39,11 @@ final class RowNews implements Runnable {
     @Override
     public void run() {
         supply.tell(new SupplyCoordinator.LookNow());
-        desk.tell(new TopicFollower.LookNow());
+        follower.tell(new TopicFollower.LookNow());
         addresses.forEach((broker, address) -> {
             if (!broker.equals(here)) {
                 this.<SupplyCoordinator.Command>there(address, supply).tell(new SupplyCoordinator.LookNow());
-                this.<TopicFollower.Command>there(address, desk).tell(new TopicFollower.LookNow());
+                this.<TopicFollower.Command>there(address, follower).tell(new TopicFollower.LookNow());
             }
         });
     }

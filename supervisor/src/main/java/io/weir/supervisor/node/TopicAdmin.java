@@ -41,8 +41,7 @@ import java.util.stream.Stream;
 /** What operators ask of topics, answered by the cluster that this broker is in. */
 public final class TopicAdmin {
     /**
-     * A broker that has not said what it holds by then is shown as it was: whoever asks while one is dead must not wait
-     * for it.
+     * A broker that has not answered by then is shown as it last answered: a question must not wait for a dead broker.
      */
     private static final Duration ANSWER_WITHIN = Duration.ofMillis(80);
 
@@ -204,9 +203,8 @@ public final class TopicAdmin {
     }
 
     /**
-     * Empty if there is no such topic. Asks the store and not the topic's entity, which may be on the very broker that somebody wants to know
-     * about because it died. Of brokers that do not answer at once what they said last is shown, with its age; it is
-     * not in the sums.
+     * Empty if there is no such topic. Asks the store and not the topic's entity: that may be on a broker that died, which is why
+     * somebody asks. Of a broker that does not answer at once, its last answer is shown with its age, and is not in the sums.
      */
     public CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
         CompletionStage<Optional<TopicDefinition>> definition =

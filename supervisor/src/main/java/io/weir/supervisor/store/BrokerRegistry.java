@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
  * Who the brokers are: one row each in the store, with the number of the life it is in. The store hands incarnations out,
  * so that none ever repeats, whatever becomes of a broker's own disk.
  *
- * <p>A call waits for the statement time-out at most; see {@link StoreConnection}, which is apart from the journal's pool, because that
- * may be busy.
+ * <p>A call waits for the statement time-out at most; see {@link StoreConnection}. It does not use the journal's pool, which may
+ * be busy.
  */
 public final class BrokerRegistry implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerRegistry.class);
@@ -64,7 +64,7 @@ public final class BrokerRegistry implements AutoCloseable {
     /** The same, until {@code givenUp}: false if that came first. */
     public boolean awaitStore(BooleanSupplier givenUp) {
         long deadlineNs = System.nanoTime() + settings.startTimeout().toNanos();
-        boolean told = false;
+        boolean logged = false;
         while (!givenUp.getAsBoolean()) {
             try {
                 store.call(opened -> {
@@ -86,9 +86,9 @@ public final class BrokerRegistry implements AutoCloseable {
                             + "): is it running, and are"
                             + " weir.store.url, user and password right?");
                 }
-                if (!told) {
+                if (!logged) {
                     LOG.debug("Waiting for the store at {}: {}", settings.safeUrl(), reason(e));
-                    told = true;
+                    logged = true;
                 }
             }
             pause();
@@ -128,7 +128,7 @@ public final class BrokerRegistry implements AutoCloseable {
         });
     }
 
-    /** Two brokers may insert at once; one of them then finds the row already there, which is as good. */
+    /** If two brokers insert at once, one of them finds the row there already, which is just as good. */
     private static void insertIfMissing(Connection opened, String id) throws SQLException {
         try (PreparedStatement insert = opened.prepareStatement(
                 "INSERT INTO weir_broker (id, incarnation, tcp, http, cluster_address, link, pid, running)"
@@ -145,7 +145,7 @@ public final class BrokerRegistry implements AutoCloseable {
         }
     }
 
-    /** Says that a life has ended in good order. A later life of the same broker is left as it is. */
+    /** Stores that a life has ended in good order. A later life of the same broker is not changed. */
     public void markStopped(BrokerId id, long incarnation) {
         store.call(opened -> {
             try (PreparedStatement update = opened.prepareStatement(

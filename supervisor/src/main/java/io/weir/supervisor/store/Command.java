@@ -15,7 +15,7 @@ record Command(List<String> words, String input) {
     String run() {
         try {
             ProcessBuilder builder = new ProcessBuilder(words).redirectErrorStream(true);
-            // What a user has set for a PostgreSQL of theirs is not meant for this one; messages are read by programs.
+            // The user's PG… variables are for another PostgreSQL. LC_ALL: the messages are parsed.
             builder.environment().keySet().removeIf(name -> name.startsWith("PG"));
             builder.environment().put("LC_ALL", "C");
             Process process = builder.start();
@@ -37,12 +37,12 @@ record Command(List<String> words, String input) {
         try (OutputStream in = process.getOutputStream()) {
             in.write(input.getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
-            // It ended without reading all of it; what it said tells why.
+            // It ended without reading all of its input; its output says why.
             return;
         }
     }
 
-    /** Whether it can be run and is content. */
+    /** Whether it can be run and ends with 0. */
     boolean succeeds() {
         try {
             run();

@@ -38,8 +38,8 @@ final class PostgresData {
     }
 
     /**
-     * Until it is complete and on the disk it has another name; what a former attempt left under that is removed. The database that initdb makes
-     * is called as the store's URL has it before anybody can connect.
+     * Until it is complete and on the disk it has another name; what an earlier attempt left under that name is removed. The database that initdb
+     * makes gets the name that the store's URL has before anybody can connect.
      */
     void create(String user, String database, String password) throws IOException {
         Path half = folder.resolveSibling(folder.getFileName() + ".half");
@@ -56,7 +56,7 @@ final class PostgresData {
                 "--wal-segsize=4",
                 "--no-instructions"));
         if (System.getProperty("os.name").equals("Linux")) {
-            // A thousand files by one call instead of a thousand.
+            // One call for a thousand files.
             initdb.add("--sync-method=syncfs");
         }
         try {
@@ -82,7 +82,7 @@ final class PostgresData {
         }
     }
 
-    /** On a full disk a file that needs no change must not be in the way of the start. */
+    /** Writes only what changed: on a full disk the store must still start. */
     void configure(Endpoint address) throws IOException {
         replace("postgresql.conf", settings(address));
         replace("pg_hba.conf", admission(address));
@@ -202,7 +202,7 @@ final class PostgresData {
         while (!orphans.isEmpty()) {
             long waitedNs = System.nanoTime() - beganNs;
             if (waitedNs > ORPHANS_END_WITHIN_NS) {
-                // Nobody coordinates them any more, and what they acknowledged is on the disk.
+                // Their server is gone, and what they acknowledged is on the disk.
                 orphans.forEach(ProcessHandle::destroyForcibly);
             }
             if (waitedNs > KILLED_END_WITHIN_NS) {
@@ -237,7 +237,7 @@ final class PostgresData {
         }
     }
 
-    /** Surely no server of this folder; if that can't be seen, PostgreSQL is to decide. */
+    /** Certainly no server of this folder. Where that can't be seen, PostgreSQL decides. */
     private boolean isStranger(long pid) {
         String name = name(pid);
         return !name.isEmpty() && !name.equals("postgres")

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * <p>The thread itself is free again after about the time-out, which bounds every read.
  */
 final class StoreConnection implements AutoCloseable {
-    /** So long a transaction may wait for its next statement; milliseconds. {@code weir-akka.conf} has the same for journals. */
+    /** A transaction may wait so long for its next statement; milliseconds. {@code weir-akka.conf} has the same for journals. */
     static final int ABANDONED_MS = 2_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(StoreConnection.class);
@@ -66,7 +66,7 @@ final class StoreConnection implements AutoCloseable {
                 }
                 return work.on(connection);
             } catch (SQLException | RuntimeException e) {
-                // Whatever it left undone must not be committed with the next call's work.
+                // What it did not commit must not be committed with the next call's work.
                 dropConnection();
                 throw e;
             }
@@ -123,7 +123,7 @@ final class StoreConnection implements AutoCloseable {
         Connection opened = DriverManager.getConnection(settings.url(), properties);
         try {
             opened.setAutoCommit(false);
-            // Once it is open, by the millisecond.
+            // For an open connection the time-out is exact to the millisecond.
             opened.setNetworkTimeout(Runnable::run, (int) Math.min(Integer.MAX_VALUE, timeout.toMillis()));
             return opened;
         } catch (SQLException e) {

@@ -45,7 +45,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     private static final Null NO_BROKER = new Null(Types.VARCHAR);
     private static final Null NO_INCARNATION = new Null(Types.BIGINT);
 
-    /** PostgreSQL wants to know what it is that a parameter has none of. */
+    /** PostgreSQL must know the type of a parameter that is null. */
     private record Null(int type) {}
 
     private final StoreConnection store;
@@ -67,7 +67,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                     holder.broker().value(),
                     holder.incarnation());
         } catch (StoreException e) {
-            // The same holder registers twice at once: the other one's row is as good.
+            // The same holder registers twice at once: the other's row is just as good.
             if (!(e.getCause() instanceof SQLException refused) || !StoreConnection.isDuplicate(refused)) {
                 throw e;
             }
@@ -234,7 +234,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                 incarnationOf(expectedMinter));
     }
 
-    /** A version that is done already gets no new number: it is said again and again, and nobody need hear of it. */
+    /** A version that is done already gets no new number: it is reported again and again, and no reader needs to see it again. */
     @Override
     public void finished(TopicName topic, long version) {
         change("done = TRUE", "NOT done", List.of(), topic, version);
@@ -314,7 +314,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                 version);
     }
 
-    /** Takes its turn among the changes, so that no version is inserted between the look and the removal. */
+    /** Takes a number first, so that no version is inserted between the look and the removal. */
     private boolean forgetLimits(String condition, Object... values) {
         return store.call(opened -> {
             nextChange(opened);

@@ -23,12 +23,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import scala.concurrent.duration.Duration$;
 
-/** One HTTP request on its way to an answer. Its body is read only if it is asked for, and never more of it than was said to be welcome. */
+/** One HTTP request on its way to an answer. Its body is read only on demand, and never more of it than the route allows. */
 final class Call {
-    /** Of a body that nobody wants, so much is read all the same, so that the client sees the answer and not a broken connection. */
+    /** So much of an unwanted body is read anyway, so that the client sees the answer and not a broken connection. */
     private static final long COURTESY_BYTES = 16L << 20;
 
-    /** The bytes of bodies that are being read: what memory all of them together may take is bounded. */
+    /** The bytes of all bodies that are being read, which are bounded together. */
     static final class Reading {
         private final AtomicLong bytes = new AtomicLong();
         private final long mostBytes;
@@ -91,7 +91,7 @@ final class Call {
         }
     }
 
-    /** As nsqd reads it: whatever is given is a yes, but for false and 0. */
+    /** As nsqd reads it: everything but false and 0 means yes. */
     boolean flag(String name, boolean otherwise) {
         return parameter(name)
                 .map(value -> !value.equals("false") && !value.equals("0"))
@@ -112,7 +112,7 @@ final class Call {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "BUSY", "this broker reads too many bodies already");
         }
         bodyTaken = true;
-        // One byte more than is welcome, so that it is this limit that is met and not that of the whole.
+        // One byte more than allowed, so that a larger body meets this limit first, and not the one for all bodies.
         return request.entity()
                 .withSizeLimit(mostBytes)
                 .toStrict(timeout.toMillis(), mostBytes + 1L, system)
@@ -151,21 +151,21 @@ final class Call {
                 .ifPresent(access -> access.timeoutAccess().updateHandler(late -> answer));
     }
 
-    /** What waits for its topic's limit waits as long as the topic says, and not as long as other requests do. */
+    /** A publication that waits for its topic's limit may wait as long as the topic allows, not only as long as other requests. */
     void mayWait() {
         request.getHeader(TimeoutAccess.class)
                 .ifPresent(access -> access.timeoutAccess().updateTimeout(Duration$.MODULE$.Inf()));
     }
 
-    /** Where to go on after others' threads have done their part. */
+    /** For what follows after another thread has answered. */
     Executor executor() {
         return system.executionContext();
     }
 
     /**
-     * The answer is there: a body that was not read is of no use any more, and must not stand in the next request's way. It comes first, within
-     * bounds: Akka ends the connection after an answer that comes before the request's end, and who is still sending then never reads it.
-     * A body that its sender holds back until it is asked for stays there.
+     * The answer is there. A body that was not read must not stand in the next request's way, so it is read first, up to a bound: Akka ends the
+     * connection after an answer that comes before the request's end, and a client that is still sending would never read the answer.
+     * A body that its sender holds back (Expect: 100-continue) is not asked for.
      *
      * @return complete when the answer may go
      */

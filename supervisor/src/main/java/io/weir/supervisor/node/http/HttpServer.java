@@ -73,7 +73,7 @@ import org.slf4j.LoggerFactory;
 public final class HttpServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
-    /** Of all bodies that are being read at a time; what has been read counts with its publications. */
+    /** For all bodies that are being read at a time. What has been read counts with its publications. */
     private static final long MOST_READING_BYTES = 64L << 20;
 
     private static final String DESCRIPTION = "openapi.yaml";
@@ -154,7 +154,7 @@ public final class HttpServer implements AutoCloseable {
     private CompletionStage<HttpResponse> answer(HttpRequest request) {
         List<String> segments = new ArrayList<>();
         request.getUri().pathSegments().forEach(segments::add);
-        // Akka leaves the body of an answer to HEAD away.
+        // Akka removes the body from an answer to HEAD.
         HttpMethod method = request.method().equals(HttpMethods.HEAD) ? GET : request.method();
         Optional<RouteTable.Found> found = table.find(method, segments);
         Call call = new Call(
@@ -181,7 +181,7 @@ public final class HttpServer implements AutoCloseable {
                 .answer(call));
     }
 
-    /** What goes wrong is an answer, too. */
+    /** A failure is answered, too. */
     static CompletionStage<HttpResponse> answer(Handler handler, Call call) {
         CompletionStage<HttpResponse> answer;
         try {
@@ -205,7 +205,7 @@ public final class HttpServer implements AutoCloseable {
                 .addHeader(Allow.create(methods.toArray(HttpMethod[]::new)));
     }
 
-    /** What was wrong with a request is 400, what could not be done just now is 503. */
+    /** 400 if the request was wrong, 503 if it could not be carried out just now. */
     private static HttpResponse problem(Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
@@ -220,7 +220,7 @@ public final class HttpServer implements AutoCloseable {
                 StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "the cluster did not answer in time: try again");
     }
 
-    /** Empty for who may. */
+    /** Empty if the caller may. */
     private Optional<HttpResponse> denied(Access access, Call call) {
         if (access == Access.FREE) {
             return Optional.empty();
@@ -246,8 +246,8 @@ public final class HttpServer implements AutoCloseable {
     }
 
     /**
-     * To who shows no token. Where none is set, the server is bound to loopback and every caller is local; a web page in a
-     * local browser is not meant, and its browser says so with an Origin.
+     * For a caller without a token. Where no admin token is set, the server is bound to loopback and every caller is local. A web page in a
+     * local browser is still refused; the browser names it in the Origin header.
      */
     private Optional<HttpResponse> deniedToStrangers(Call call) {
         if (adminToken.isPresent()) {
@@ -292,7 +292,7 @@ public final class HttpServer implements AutoCloseable {
     }
 
     private static HttpResponse stop(BrokerProcess broker) {
-        LOG.info("{} is told to stop over HTTP", broker.id());
+        LOG.info("{} is asked over HTTP to stop", broker.id());
         broker.requestStop();
         return Answers.json(StatusCodes.ACCEPTED, Map.of("stopping", broker.id()));
     }

@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * This broker's topics as an nsqd tells its own. Messages are in memory, so the backend's depth is always 0, and
+ * This broker's topics as an nsqd shows its own. Messages are in memory, so the backend's depth is always 0, and
  * end-to-end latencies are not measured.
  *
  * @param memory null if it was not asked for
@@ -247,7 +247,7 @@ record NsqStats(
                             out,
                             "          [%s %-20s] state: %d inflt: %-4d rdy: %-4d fin: %-8d re-q: %-8d msgs: %-8d connected: %s",
                             client.version,
-                            // The client's own words: they must not look like another line.
+                            // Chosen by the client: it must not look like another line.
                             client.clientId.replaceAll("\\p{Cntrl}", "?"),
                             client.state,
                             client.inFlightCount,

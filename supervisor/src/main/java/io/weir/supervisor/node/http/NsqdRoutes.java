@@ -119,7 +119,7 @@ final class NsqdRoutes {
                 throw Refusal.badRequest("MSG_EMPTY", "a message's body must not be empty");
             }
             return outcome(
-                    call, topic, 1, told -> intake.publish(topic, MessageContext.NONE, publisher, body, deferMs, told));
+                    call, topic, 1, done -> intake.publish(topic, MessageContext.NONE, publisher, body, deferMs, done));
         });
     }
 
@@ -149,7 +149,7 @@ final class NsqdRoutes {
                     call,
                     topic,
                     bodies.size(),
-                    told -> intake.publishBatch(topic, MessageContext.NONE, publisher, bodies, told));
+                    done -> intake.publishBatch(topic, MessageContext.NONE, publisher, bodies, done));
         });
     }
 
@@ -243,10 +243,10 @@ final class NsqdRoutes {
     private CompletionStage<HttpResponse> outcome(
             Call call, String topic, int messages, Consumer<Consumer<PublishOutcome>> publication) {
         call.mayWait();
-        CompletableFuture<PublishOutcome> told = new CompletableFuture<>();
-        publication.accept(told::complete);
-        // Whoever completes it is the message path's thread, which has better things to do.
-        return told.thenApplyAsync(outcome -> answer(outcome, topic, messages), call.executor());
+        CompletableFuture<PublishOutcome> done = new CompletableFuture<>();
+        publication.accept(done::complete);
+        // The message path's thread completes it, and must not do the rest.
+        return done.thenApplyAsync(outcome -> answer(outcome, topic, messages), call.executor());
     }
 
     private HttpResponse answer(PublishOutcome outcome, String topic, int messages) {
@@ -277,7 +277,7 @@ final class NsqdRoutes {
                         + " messages pass at once just now; nothing was published: try again, or publish fewer at once";
     }
 
-    /** Only where to come again helps is that what the answer says. */
+    /** Says when to try again only where that can help. */
     private HttpResponse throttled(String topic, int messages, String reason, Optional<Duration> retryAfter) {
         Optional<TopicDefinition> limiting =
                 topics.definition(topic).filter(now -> messages > 1 && messages > now.mostAtOnce());

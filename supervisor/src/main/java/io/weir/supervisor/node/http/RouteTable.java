@@ -10,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** All that the HTTP server answers, in one table: the server goes by it, and a test holds the OpenAPI file against it. */
+/** All routes in one table: the server looks requests up in it, and a test compares the OpenAPI file with it. */
 final class RouteTable {
-    /** Who may. */
+    /** Who may use a route. */
     enum Access {
         /** Whoever reaches the server. */
         FREE,
@@ -22,7 +22,7 @@ final class RouteTable {
         PUBLISH
     }
 
-    /** Answers a call; what it throws is answered by the server. */
+    /** Answers a call. The server answers for what it throws. */
     @FunctionalInterface
     interface Handler {
         CompletionStage<HttpResponse> answer(Call call);

@@ -82,7 +82,7 @@ public final class BrokerMetrics implements AutoCloseable {
                 .register(registry);
         Gauge.builder("store.registry.age", broker, b -> b.registryAgeMs() / 1_000.0)
                 .baseUnit("seconds")
-                .description("Since the store last told who the brokers are")
+                .description("Since the list of brokers was last read from the store")
                 .register(registry);
     }
 

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.ToLongFunction;
 
-/** What the message path holds, and what its thread costs. Asked of that thread at each scrape; if it is busy, the last answer stands. */
+/** What the message path holds, and what its thread costs. The thread is asked at each scrape; if it is too busy to answer, the last answer is shown. */
 final class PathMetrics {
     private static final long PATIENCE_MS = 200;
 

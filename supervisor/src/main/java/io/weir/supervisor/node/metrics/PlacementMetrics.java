@@ -7,7 +7,7 @@ import io.weir.supervisor.placement.PlacementCounters;
 import io.weir.supervisor.placement.PlacementCounters.Snapshot;
 import java.util.function.ToDoubleFunction;
 
-/** What the placement does, told by the broker that it runs on; the others tell zeros. */
+/** What the placement does. The broker where it runs has the values, the others have zeros. */
 final class PlacementMetrics {
     PlacementMetrics(MeterRegistry registry, PlacementCounters counters) {
         gauge(registry, counters, "placement.topics", "Topics that have publishers or a place", Snapshot::topics);

@@ -18,8 +18,8 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * What a broker's part in the limits looks like from outside. Sums over all topics, and one line a topic for those that
- * something arrived for: ten thousand idle topics are not worth seventy thousand lines.
+ * What a broker's part in the limits looks like from outside. Sums over all topics, and single lines for topics
+ * that messages arrived for: ten thousand idle topics are not worth seventy thousand lines.
  */
 final class SupplyMetrics {
     /** The busiest; a scrape with more lines than this helps nobody. */
@@ -85,7 +85,7 @@ final class SupplyMetrics {
         return MultiGauge.builder(name).description(description).register(registry);
     }
 
-    /** Takes the last round's figures over; to be called before a scrape. */
+    /** Reads the last round's figures; to be called before a scrape. */
     void update() {
         List<SupplyCounters.Busy> busiest = counters.busy().stream()
                 .sorted(Comparator.comparingLong(SupplyCounters.Busy::demandMicros)

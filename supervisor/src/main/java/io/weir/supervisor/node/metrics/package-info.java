@@ -1,4 +1,4 @@
 /**
- * What a broker tells a Prometheus: path, supply, placement.
+ * What a broker shows to Prometheus: message path, supply, placement.
  */
 package io.weir.supervisor.node.metrics;
