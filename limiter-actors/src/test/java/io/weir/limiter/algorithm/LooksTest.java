@@ -11,7 +11,9 @@ class LooksTest {
     void shouldLookOnceAtATime() {
         assertThat(looks.due()).isTrue();
         assertThat(looks.due()).isFalse();
-        assertThat(looks.ended()).as("the pause that came due meanwhile is no reason").isFalse();
+        assertThat(looks.ended())
+                .as("the pause that came due meanwhile is no reason")
+                .isFalse();
         assertThat(looks.due()).isTrue();
     }
 

@@ -21,8 +21,8 @@ public final class DataDirectory implements AutoCloseable {
     private static final int MAX_LENGTH = 42;
     private static final int TRIES = 10;
     private static final long TRY_AGAIN_NS = 20_000_000;
-    // POSIX drops a process's lock on a file as soon as the process closes any descriptor of that file. So a second try in this process must
-    // not even open the file.
+    // POSIX drops a process's lock on a file as soon as the process closes any descriptor of that file. So a second
+    // try in this process must not even open the file.
     private static final Set<Path> HELD_HERE = ConcurrentHashMap.newKeySet();
 
     private final Path directory;

@@ -83,8 +83,9 @@ final class Capacities {
 
     /** As all topics leave them. */
     BrokerCapacities of(List<BrokerId> brokers) {
-        double[] taken =
-                brokers.stream().mapToDouble(broker -> Math.max(0, allocated(broker))).toArray();
+        double[] taken = brokers.stream()
+                .mapToDouble(broker -> Math.max(0, allocated(broker)))
+                .toArray();
         return new BrokerCapacities(brokers, mcaps(brokers), taken);
     }
 

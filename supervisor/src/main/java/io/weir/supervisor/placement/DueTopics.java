@@ -66,8 +66,7 @@ final class DueTopics {
     }
 
     /** A window of a topic that is placed. */
-    void measured(
-            TopicPlacement topic, BrokerId broker, long tooSlow, long messages, long windowNs, long nowNs) {
+    void measured(TopicPlacement topic, BrokerId broker, long tooSlow, long messages, long windowNs, long nowNs) {
         if (messages >= LEAST_MESSAGES) {
             boolean broken = tooSlow > topic.placed.slo().tolerated() * messages;
             rule.onWindow(topic.index, number(broker), broken, windowNs, nowNs).ifPresent(replans::add);

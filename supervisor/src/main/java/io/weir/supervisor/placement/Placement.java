@@ -339,8 +339,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     }
 
     private static Looked read(Decisions decisions, long after) {
-        return new Looked(
-                decisions.after(after), decisions.capacities(), decisions.objectives(), decisions.policies());
+        return new Looked(decisions.after(after), decisions.capacities(), decisions.objectives(), decisions.policies());
     }
 
     private Behavior<Command> onLookDue() {

@@ -251,7 +251,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         List<Long> ids = new ArrayList<>();
         publishers.forEach((id, each) -> {
             boolean news = each.reportedRate < 0
-                    || Math.abs(each.rate - each.reportedRate) > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.reportedRate));
+                    || Math.abs(each.rate - each.reportedRate)
+                            > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.reportedRate));
             if (each.rate >= 0 && news) {
                 each.reportedRate = each.rate;
                 ids.add(id);

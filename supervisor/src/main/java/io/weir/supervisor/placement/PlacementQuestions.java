@@ -118,7 +118,8 @@ final class PlacementQuestions {
 
     /** Plans by rates and rooms. For all topics, every publisher is planned anew, the largest topics first. */
     WhatIf.Plan plan(WhatIf what) {
-        Optional<TopicPlacement> only = Optional.ofNullable(what.topic()).flatMap(name -> topics.find(TopicName.of(name)));
+        Optional<TopicPlacement> only =
+                Optional.ofNullable(what.topic()).flatMap(name -> topics.find(TopicName.of(name)));
         if (what.topic() != null && only.isEmpty()) {
             return refused("topic " + what.topic() + " has no publishers, or there is no such topic");
         }
@@ -139,7 +140,8 @@ final class PlacementQuestions {
             BrokerId broker = then.get(i);
             // Twice the load is half the capacity.
             mcap[i] = (what.capacity() == null ? capacities.mcap(broker) : what.capacity()) / what.load();
-            taken[i] = only.map(topic -> capacities.allocatedToOthers(broker, topic)).orElse(0.0);
+            taken[i] = only.map(topic -> capacities.allocatedToOthers(broker, topic))
+                    .orElse(0.0);
         }
         Optional<Policy> policy = Optional.ofNullable(what.policy()).map(Policy::of);
         return plan(only, policy, then, new BrokerCapacities(then, mcap, taken), what.load());

@@ -25,7 +25,9 @@ class IdleCollectionRuleTest {
 
     @Test
     void shouldCollectWhenThePathIsQuietAndGarbageHasGathered() {
-        assertThat(collectionsDuring(9, 4 * MIB, 0)).as("not quiet for long enough").isZero();
+        assertThat(collectionsDuring(9, 4 * MIB, 0))
+                .as("not quiet for long enough")
+                .isZero();
         assertThat(collectionsDuring(1, 4 * MIB, 0)).isEqualTo(1);
     }
 

@@ -317,9 +317,8 @@ class DistributorTest {
         cluster.tick(distributor);
         assertThat(distributor.declare(cluster.brokers.get(0), ORDERS, 99, 5, "", cluster.nowNs))
                 .get()
-                .isInstanceOfSatisfying(
-                        Registration.Refused.class,
-                        refused -> assertThat(refused.cause()).isEqualTo(Registration.Cause.UNKNOWN_TOPIC));
+                .isInstanceOfSatisfying(Registration.Refused.class, refused -> assertThat(refused.cause())
+                        .isEqualTo(Registration.Cause.UNKNOWN_TOPIC));
     }
 
     @Test
@@ -347,7 +346,9 @@ class DistributorTest {
         cluster.until(() -> cluster.is("orders", State.FITTED), 900, distributor);
         assertThat(cluster.stored("orders").rateOf(liar)).as("seed %d", seed).isLessThanOrEqualTo(150);
         assertThat(cluster.stored("orders").homes()).hasSize(50);
-        assertThat(cluster.brokers).filteredOn(distributor.capacities()::isOverrated).containsExactly(liar);
+        assertThat(cluster.brokers)
+                .filteredOn(distributor.capacities()::isOverrated)
+                .containsExactly(liar);
         assertThat(distributor.capacities().mcap(liar)).isLessThan(300);
         assertThat(cluster.stored("orders").reasons()).anyMatch(reason -> reason.contains("its capacity is wrong"));
 
@@ -427,7 +428,8 @@ class DistributorTest {
         Distributor second = cluster.distributor("second");
         cluster.pass(120, second);
         assertThat(cluster.store.written).hasSize(written);
-        assertThat(second.capacities().allocated(cluster.stored("orders").parts().get(0).broker()))
+        assertThat(second.capacities()
+                        .allocated(cluster.stored("orders").parts().get(0).broker()))
                 .isPositive();
     }
 

@@ -88,8 +88,8 @@ class BrokerRegistryTest {
         Optional<Founding> before = Optional.empty();
         for (int round = 1; round <= 10; round++) {
             Optional<Founding> last = before;
-            List<Boolean> won =
-                    Race.of(RACERS, racer -> registries.get(racer).claimFounding("weir", last, new BrokerId("b" + racer), 7));
+            List<Boolean> won = Race.of(
+                    RACERS, racer -> registries.get(racer).claimFounding("weir", last, new BrokerId("b" + racer), 7));
 
             assertThat(won).containsOnlyOnce(true);
             Founding winner = new Founding(round, new BrokerId("b" + won.indexOf(true)), 7);

@@ -408,21 +408,23 @@ class SupplyTablesTest {
         for (int round = 1; round <= 8; round++) {
             Holder victim = holder("victim", round);
             int version = round;
-            List<LeaseRow> registered = Race.of(RACERS, racer -> racers.get(racer).register(victim));
+            List<LeaseRow> registered =
+                    Race.of(RACERS, racer -> racers.get(racer).register(victim));
             assertThat(registered).containsOnly(LeaseRow.registered(victim));
-            assertThat(Race.of(RACERS, racer -> racers.get(racer).fence(victim, 0))).containsOnlyOnce(true);
-            List<Boolean> claimed = Race.of(
-                    RACERS,
-                    racer -> racers.get(racer).claim(victim, Account.LEASED, Optional.empty(), holder("b", racer)));
+            assertThat(Race.of(RACERS, racer -> racers.get(racer).fence(victim, 0)))
+                    .containsOnlyOnce(true);
+            List<Boolean> claimed = Race.of(RACERS, racer -> racers.get(racer)
+                    .claim(victim, Account.LEASED, Optional.empty(), holder("b", racer)));
             assertThat(claimed).containsOnlyOnce(true);
             assertThat(racers.get(0).row(victim).orElseThrow().leased().heir())
                     .contains(holder("b", claimed.indexOf(true)));
 
             // Each wants another limit, so only one of them is there afterwards.
-            List<Boolean> inserted = Race.of(RACERS, racer -> racers.get(racer).insert(limit(topic, version, 1 + racer)));
+            List<Boolean> inserted =
+                    Race.of(RACERS, racer -> racers.get(racer).insert(limit(topic, version, 1 + racer)));
             assertThat(inserted).containsOnlyOnce(true);
-            List<Boolean> minting =
-                    Race.of(RACERS, racer -> racers.get(racer).claimMint(topic, version, Optional.empty(), holder("b", racer)));
+            List<Boolean> minting = Race.of(
+                    RACERS, racer -> racers.get(racer).claimMint(topic, version, Optional.empty(), holder("b", racer)));
             assertThat(minting).containsOnlyOnce(true);
             racers.get(0).finished(topic, version);
             LimitRow row = racers.get(0).limits(topic).get(round - 1);

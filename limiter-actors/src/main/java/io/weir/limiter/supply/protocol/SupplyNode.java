@@ -4,6 +4,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Looks;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Looks;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
