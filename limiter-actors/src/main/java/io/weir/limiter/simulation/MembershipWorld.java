@@ -49,11 +49,11 @@ public final class MembershipWorld {
         }
     }
 
-    private record Told(long supply, long atNs) {}
+    private record Heard(long supply, long atNs) {}
 
     private static final class Broker {
         private final BrokerId id;
-        private final Map<BrokerId, Told> told = new HashMap<>();
+        private final Map<BrokerId, Heard> heard = new HashMap<>();
         private long supply;
         private long demand;
         private boolean up = true;
@@ -174,7 +174,7 @@ public final class MembershipWorld {
         if (!broker.up) {
             return;
         }
-        broker.told.put(from, new Told(supply, nowNs));
+        broker.heard.put(from, new Heard(supply, nowNs));
         long toMe = settings.step.toFirst(broker.supply, broker.demand, supply, demand);
         if (toMe < 0) {
             broker.supply += toMe;
@@ -203,9 +203,9 @@ public final class MembershipWorld {
 
     private void watchPredecessor(Broker broker) {
         BrokerId predecessor = ring.predecessor(broker.id);
-        Told last = broker.told.get(predecessor);
+        Heard last = broker.heard.get(predecessor);
         if (last != null && nowNs - last.atNs > settings.detectNs) {
-            broker.told.remove(predecessor);
+            broker.heard.remove(predecessor);
             Broker silent = brokers.get(predecessor);
             if (silent.up) {
                 broker.supply += last.supply; // only cut off: both use it from now on

@@ -33,7 +33,7 @@ class SpecificationCodeTest {
             new Inputs("LeaseRow", method -> makes(method, "LeaseRow")),
             new Inputs("LimitRow", method -> makes(method, "LimitRow")),
             new Inputs("Lending", method -> true),
-            new Inputs("Watch", method -> !Modifier.isStatic(method.getModifiers())),
+            new Inputs("LeaseWatch", method -> !Modifier.isStatic(method.getModifiers())),
             new Inputs("Lease", method -> method.getReturnType() == void.class),
             new Inputs("Gate", method -> Set.of("take", "confirm", "add", "remove", "reset")
                     .contains(method.getName())),
