@@ -72,7 +72,6 @@ public final class MembershipWorld {
     private Ring ring;
     private Set<BrokerId> cutOff = Set.of();
     private long inFlight;
-    private long transfers;
     private long order;
     private long nowNs;
 
@@ -179,7 +178,6 @@ public final class MembershipWorld {
         if (toMe < 0) {
             broker.supply += toMe;
             inFlight -= toMe;
-            transfers++;
             at(nowNs + latencyNs(), () -> onTransfer(broker.id, from, -toMe));
         }
     }
@@ -260,11 +258,6 @@ public final class MembershipWorld {
     /** Usable, under way, and stranded at brokers that crashed and are not inherited from yet. */
     public long accountedMicros() {
         return brokers.values().stream().mapToLong(broker -> broker.supply).sum() + inFlight;
-    }
-
-    /** How many transfers were sent so far. */
-    public long transfers() {
-        return transfers;
     }
 
     /** Jain's index of the fill ratios S/D of the running brokers. */

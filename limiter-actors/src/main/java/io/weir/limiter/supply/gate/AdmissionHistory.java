@@ -53,7 +53,7 @@ public final class AdmissionHistory {
     private MappedByteBuffer file;
     private int next = RECORDS;
 
-    public AdmissionHistory(Path directory, BrokerId broker) {
+    AdmissionHistory(Path directory, BrokerId broker) {
         this(directory, broker, LongUnaryOperator.identity());
     }
 
@@ -65,7 +65,7 @@ public final class AdmissionHistory {
     }
 
     /** @param gateNs by the gates' clock */
-    public void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
+    void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
         long stampNs = trueTime.applyAsLong(gateNs);
         if (next == RECORDS) {
             begin(stampNs);

@@ -105,7 +105,7 @@ public class Bookkeeper {
     }
 
     /** Whether a transfer to this holder may begin. Only one may be open for each directed pair. */
-    public boolean canDebit(Holder to) {
+    boolean canDebit(Holder to) {
         return !gone.test(to)
                 && ledger.openTransfers().stream()
                         .noneMatch(transfer -> transfer.id().from().equals(ledger.holder())
@@ -130,7 +130,7 @@ public class Bookkeeper {
     }
 
     /** Burns as much of the topic's debt as this holder has. If nothing is left to burn, marks the version done once more. */
-    public List<Effect> burn(TopicName topic) {
+    List<Effect> burn(TopicName topic) {
         Debt debt = ledger.debts().get(topic);
         if (debt == null) {
             return List.of();
@@ -148,7 +148,7 @@ public class Bookkeeper {
     }
 
     /** Splits a share anew between its accounts, by its floor φ. All of it leaves the gate until the split is stored. */
-    public List<Effect> refloor(TopicName topic, int floorPermille) {
+    List<Effect> refloor(TopicName topic, int floorPermille) {
         Holding mine = ledger.share(topic);
         return mine.wantsSplit(floorPermille)
                 ? atTheGate(Map.of(topic, mine), removed -> {
@@ -188,7 +188,7 @@ public class Bookkeeper {
     }
 
     /** The destination has credited it. For an own transfer nothing is stored: the pair's next one replaces it. */
-    public List<Effect> acknowledged(Transfer.Id id) {
+    List<Effect> acknowledged(Transfer.Id id) {
         if (state != State.IDLE || !ledger.isOpen(id)) {
             return List.of();
         }
@@ -200,7 +200,7 @@ public class Bookkeeper {
     }
 
     /** Whether a transfer that is open, about to be debited or about to be adopted may need that holder's journal. */
-    public boolean mayLookUp(Holder closed) {
+    boolean mayLookUp(Holder closed) {
         boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
         List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
         return state == State.AT_THE_GATE && closed.equals(debiting)
@@ -210,7 +210,7 @@ public class Bookkeeper {
     }
 
     /** Ends one open transfer to a holder whose journal is closed: that journal says for ever whether it was credited. */
-    public List<Effect> destinationClosed(Ledger destination) {
+    List<Effect> destinationClosed(Ledger destination) {
         require(State.IDLE);
         if (!destination.closed()) {
             return List.of();
@@ -227,12 +227,12 @@ public class Bookkeeper {
     }
 
     /** Sends all transfers again that are not known to have arrived. */
-    public List<Effect> resend() {
+    List<Effect> resend() {
         return inFlight().stream().<Effect>map(Effect.Send::new).toList();
     }
 
     /** Open transfers that are not known to have arrived. */
-    public List<Transfer> inFlight() {
+    List<Transfer> inFlight() {
         return ledger.openTransfers().stream()
                 .filter(transfer -> !arrived.contains(transfer.id()))
                 .toList();

@@ -23,12 +23,12 @@ public final class KnownLimits {
     private long upTo;
 
     /** The store's number of the last change that was read. */
-    public long upTo() {
+    long upTo() {
         return upTo;
     }
 
     /** Takes in what changed after {@link #upTo}, up to the given number; answers as {@link #read(List)}. */
-    public Set<TopicName> read(long newUpTo, List<LimitRow> rows) {
+    Set<TopicName> read(long newUpTo, List<LimitRow> rows) {
         upTo = Math.max(upTo, newUpTo);
         return read(rows);
     }
@@ -75,12 +75,12 @@ public final class KnownLimits {
                         "version " + row.version() + " of " + row.topic() + " was read without the one before it"));
     }
 
-    public Optional<LimitRow> last(TopicName topic) {
+    Optional<LimitRow> last(TopicName topic) {
         return Optional.ofNullable(entries.get(topic)).map(Entry::last);
     }
 
     /** All topics, divided into so many parts: the one with this number. */
-    public Set<TopicName> slice(long slice, int parts) {
+    Set<TopicName> slice(long slice, int parts) {
         Set<TopicName> part = new LinkedHashSet<>();
         for (int i = (int) slice; i < topics.size(); i += parts) {
             part.add(topics.get(i));
@@ -92,12 +92,12 @@ public final class KnownLimits {
         return entries.values();
     }
 
-    public List<TopicName> topics() {
+    List<TopicName> topics() {
         return topics;
     }
 
     /** The last versions that are not done. */
-    public List<Entry> unfinished() {
+    List<Entry> unfinished() {
         return unfinished.stream().map(entries::get).toList();
     }
 }

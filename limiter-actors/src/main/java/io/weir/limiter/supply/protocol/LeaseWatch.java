@@ -65,7 +65,7 @@ public final class LeaseWatch {
     }
 
     /** Whether the holder was ever seen fenced or stopped; no row goes back from that. */
-    public boolean gone(Holder holder) {
+    boolean gone(Holder holder) {
         return gone.contains(holder);
     }
 
@@ -75,7 +75,7 @@ public final class LeaseWatch {
     }
 
     /** Whether a row's unfinished inheritance has not moved for {@code courtesyNs}, so that it is this watcher's turn. */
-    public boolean waiting(LeaseRow row, long courtesyNs, long nowNs) {
+    boolean waiting(LeaseRow row, long courtesyNs, long nowNs) {
         return row.unfinished() && unchanged(row, courtesyNs, nowNs);
     }
 

@@ -195,11 +195,11 @@ public final class Ledger {
         return debts;
     }
 
-    public boolean minted(TopicName topic, long version) {
+    boolean minted(TopicName topic, long version) {
         return minted.getOrDefault(topic, 0L) >= version;
     }
 
-    public boolean inherited(Holder victim, Account account) {
+    boolean inherited(Holder victim, Account account) {
         return inherited.contains(new Legacy(victim, account));
     }
 
@@ -218,7 +218,7 @@ public final class Ledger {
         return all;
     }
 
-    public boolean isOpen(Transfer.Id id) {
+    boolean isOpen(Transfer.Id id) {
         return find(id) != null;
     }
 

@@ -35,12 +35,12 @@ public record ProtocolTimes(long leaseNs, long driftPpm, long guardNs, long pati
     }
 
     /** Between two looks at the rows: half the longest gap, so that one late answer does no harm. */
-    public long lookNs() {
+    long lookNs() {
         return leaseNs / 8;
     }
 
     /** How long an heir waits for each heir that comes before it. */
-    public long courtesyNs() {
+    long courtesyNs() {
         return leaseNs / 5;
     }
 
@@ -55,7 +55,7 @@ public record ProtocolTimes(long leaseNs, long driftPpm, long guardNs, long pati
     }
 
     /** How long rows and journals stay after nobody needs them, for those who look for a fault: an hour by default. */
-    public long retentionNs() {
+    long retentionNs() {
         return 600 * leaseNs;
     }
 

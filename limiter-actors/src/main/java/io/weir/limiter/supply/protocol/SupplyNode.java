@@ -354,10 +354,6 @@ public final class SupplyNode {
         return me;
     }
 
-    public boolean closed() {
-        return keeper.closed();
-    }
-
     /** The own ledger as stored. */
     public Ledger ledger() {
         return keeper.ledger();
@@ -391,7 +387,7 @@ public final class SupplyNode {
     }
 
     /** All other holders that are live and reachable. */
-    public List<Holder> others() {
+    List<Holder> others() {
         return List.copyOf(ring.others().values());
     }
 

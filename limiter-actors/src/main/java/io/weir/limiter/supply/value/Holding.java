@@ -29,10 +29,6 @@ public record Holding(Supply leased, Supply kept) {
         return account == Account.LEASED ? leased : kept;
     }
 
-    public Holding with(Account account, Supply supply) {
-        return account == Account.LEASED ? new Holding(supply, kept) : new Holding(leased, supply);
-    }
-
     public Holding plus(Holding other) {
         return new Holding(leased.plus(other.leased), kept.plus(other.kept));
     }

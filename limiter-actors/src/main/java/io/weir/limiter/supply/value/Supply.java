@@ -23,11 +23,11 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     }
 
     /** Takes rate and burst away; the level of a ledger's supply is 0 on both sides. */
-    public Supply minus(Supply other) {
+    Supply minus(Supply other) {
         return new Supply(rateMicros - other.rateMicros, burstMicros - other.burstMicros, 0);
     }
 
-    public Supply empty() {
+    Supply empty() {
         return levelMicros == 0 ? this : new Supply(rateMicros, burstMicros, 0);
     }
 
@@ -36,7 +36,7 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     }
 
     /** Whether it has a rate, but less than one message of burst, so that it never admits. */
-    public boolean lame() {
+    boolean lame() {
         return rateMicros > 0 && burstMicros < Limit.MICROS;
     }
 
@@ -45,7 +45,7 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
      * has a message of burst, one goes along, and one stays here. Where that is not possible, everything moves (if at least half
      * of the rate was wanted) or nothing.
      */
-    public Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
+    Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
         long rate = Math.min(Math.max(0, wantedRateMicros), rateMicros);
         long burst = Math.min(Math.max(0, wantedBurstMicros), burstMicros);
         if (rate == 0 && burst == 0) {

@@ -38,7 +38,7 @@ public class Lease {
      * Whether the store answered lately. A renewal is due every quarter of the lease, so if half of it is over, two in a row are missing;
      * then it is better not to begin what has to be stored.
      */
-    public boolean fresh(long nowNs) {
+    boolean fresh(long nowNs) {
         return remainingNs(nowNs) > lengthNs / 2;
     }
 
