@@ -65,16 +65,16 @@ Look == /\ reading = None /\ reading' = Theirs
 \* world: the store answers it
 Answer == /\ reading # None /\ answer = None /\ answer' = renewal
           /\ UNCHANGED <<now, slow, fast, renewal, row, asking, granted, until, reading, sight, since>>
-\* code: Watch.read
+\* code: LeaseWatch.read
 See == /\ answer # None /\ reading' = None /\ answer' = None
        /\ IF sight = answer THEN UNCHANGED <<sight, since>>
           ELSE sight' = answer /\ since' = IF Off("clockAfter") THEN reading ELSE Theirs
        /\ UNCHANGED <<now, slow, fast, renewal, row, asking, granted, until>>
 \* A watcher that is new, or has read nothing for long, has nothing in sight.
-\* code: Watch.read
+\* code: LeaseWatch.read
 Forget == /\ sight # None /\ sight' = None
           /\ UNCHANGED <<now, slow, fast, renewal, row, asking, granted, until, reading, answer, since>>
-\* code: Watch.expired, LeaseRow.fence, Watch.waiting
+\* code: LeaseWatch.expired, LeaseRow.fence, LeaseWatch.waiting
 Fence == /\ row = "LIVE" /\ sight # None /\ Theirs - since >= Patience /\ (sight = renewal \/ Off("sameRenewal"))
          /\ row' = "FENCED"
          /\ UNCHANGED <<now, slow, fast, renewal, asking, granted, until, reading, answer, sight, since>>

@@ -36,7 +36,7 @@ Init == /\ version = 1 /\ limit = [v \in 1..Versions |-> IF v = 1 THEN Most ELSE
         /\ share = Zero /\ gate = Zero /\ hand = Zero /\ flying = Zero
         /\ minted = {} /\ debt = [b \in Broker |-> None] /\ dead = {} /\ closed = {} /\ passed = {} /\ mints = 0
 
-\* code: LimitRow.next, LimitBook.read
+\* code: LimitRow.next, KnownLimits.read
 Change(l) == /\ version < Versions /\ (version \in done \/ Off("oneAtATime")) /\ l # limit[version]
              /\ version' = version + 1 /\ limit' = [limit EXCEPT ![version + 1] = l] /\ minter' = Nobody
              /\ claimed' = {} /\ mints' = 0
@@ -104,7 +104,7 @@ Give(b, c) == /\ b # c /\ Lives(b) /\ hand[b] = 0 /\ gate[b] > 0
               /\ flying' = [flying EXCEPT ![c] = @ + 1]
               /\ UNCHANGED <<version, limit, done, minter, claimed, hand, minted, debt, dead, closed, passed, mints>>
 \* Also of a name that is deleted: it is credited, then burned.
-\* code: Bookkeeper.transfer
+\* code: Bookkeeper.credit
 Take(b) == /\ Lives(b) /\ hand[b] = 0 /\ flying[b] > 0
            /\ gate' = [gate EXCEPT ![b] = @ + 1] /\ share' = [share EXCEPT ![b] = @ + 1]
            /\ flying' = [flying EXCEPT ![b] = @ - 1]

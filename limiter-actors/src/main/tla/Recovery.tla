@@ -60,7 +60,7 @@ Debit(a) ==
     /\ UNCHANGED <<log, known, up, lease, shut, row, took, given, back>>
 
 \* One transfer of a kept unit is on its way to this holder, again and again.
-\* code: Bookkeeper.transfer
+\* code: Bookkeeper.credit
 Credit ==
     /\ up /\ ~shut /\ state = "IDLE" /\ Room /\ Number("credited", "kept", Prefix(known)) = 0
     /\ gate' = IF Off("writeFirst") THEN [gate EXCEPT !["kept"] = @ + 1] ELSE gate

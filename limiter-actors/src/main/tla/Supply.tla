@@ -112,7 +112,7 @@ MeetFenced(b) ==
     /\ shut' = [shut EXCEPT ![b] = TRUE] /\ hand' = [hand EXCEPT ![b] = {}]
     /\ UNCHANGED <<up, life, lease, gate, rows, books, vow, gone, past>>
 
-\* code: Bookkeeper.resend, Bookkeeper.inFlight, Bookkeeper.transfer, Bookkeeper.committed, Ledger.credited, Gate.add
+\* code: Bookkeeper.resend, Bookkeeper.inFlight, Bookkeeper.credit, Bookkeeper.committed, Ledger.credited, Gate.add
 Credit(b) == \E t \in mail :
     /\ up[b] /\ hand[b] = {} /\ To(t) = Me(b) /\ Open(Me(b))
     /\ ~Credited(t) \/ (Off("seen") /\ share[Me(b)][Account(t)] < Units)
@@ -209,7 +209,7 @@ Leave(b) ==
 (* ---- inheriting ---- *)
 
 \* Its lease is over for certain: Lease.tla says why.  (A journal whose holder is fenced only is never removed.)
-\* code: Watch.expired, LeaseRow.fence
+\* code: LeaseWatch.expired, LeaseRow.fence
 Fence(h) ==
     /\ ~Retention /\ row[h] = "LIVE" /\ (~Runs(h) \/ ~lease[h[1]] \/ shut[h[1]] \/ Off("leaseOver"))
     /\ row' = [row EXCEPT ![h] = "FENCED"]
@@ -268,7 +268,7 @@ MarkDone(l) ==
 (* ---- removing what nobody needs ---- *)
 
 \* It has read that this holder is not live, its journal has no open transfer to it, and it will begin none.
-\* code: Retention.question, Retention.round, Retention.answer, Retention.answered, Bookkeeper.mayLookUp, Watch.gone
+\* code: Retention.question, Retention.round, Retention.answer, Retention.answered, Bookkeeper.mayLookUp, LeaseWatch.gone
 Vow(b, h) ==
     /\ Retention /\ up[b] /\ hand[b] = {} /\ Open(Me(b)) /\ Ended(h) /\ <<Me(b), h>> \notin vow
     /\ \A t \in InBook(Me(b)) : To(t) # h

@@ -145,7 +145,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return ConfigFactory.parseMap(overrides, "environment");
     }
 
-    /** What Akka needs to be told and can't be written as a substitution. */
+    /** Akka's settings that depend on Weir's and can't be written as a substitution in {@code weir-akka.conf}. */
     private static Config derived(WeirSettings settings) {
         Map<String, Object> derived = new HashMap<>();
         List<Map<String, Object>> endpoints = new ArrayList<>();

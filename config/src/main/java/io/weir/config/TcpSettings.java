@@ -13,11 +13,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * On which terms clients are served: {@code weir.tcp} without its address.
+ * How the gateway serves clients: {@code weir.tcp} without its address.
  *
- * @param tls empty: none is offered
+ * @param tls empty if TLS is not offered
  * @param handshakeTimeout for a client's first bytes, and for TLS and compression
- * @param bufferBytes for what all clients together have half sent or half received
+ * @param bufferBytes for what all clients together have half sent or not yet received
  */
 public record TcpSettings(
         Optional<TlsFiles> tls,
@@ -41,12 +41,12 @@ public record TcpSettings(
     /**
      * Who may do what.
      *
-     * @param required clients without a token may do nothing
-     * @param chosen whether an operator said so, be it yes or no
+     * @param required whether clients without a token may do nothing
+     * @param chosen whether the operator decided that, either way; false for {@code auto}
      */
     public record AuthSettings(boolean required, boolean chosen, List<TokenSettings> tokens) {}
 
-    /** One secret and the patterns of what it opens. */
+    /** One secret, and patterns of the topics and channels that it opens. */
     public record TokenSettings(String name, String secret, List<String> publish, List<String> subscribe) {
         @Override
         public String toString() {
@@ -79,7 +79,7 @@ public record TcpSettings(
         Optional<Path> clientCa = file(config, "weir.tcp.tls.client-ca");
         if (certificate.isPresent() != key.isPresent()) {
             throw new SettingsException(
-                    "of weir.tcp.tls.certificate and weir.tcp.tls.key only one is set: TLS needs both");
+                    "only one of weir.tcp.tls.certificate and weir.tcp.tls.key is set: TLS needs both");
         }
         if (certificate.isEmpty() && clientCa.isPresent()) {
             throw new SettingsException(
@@ -105,7 +105,7 @@ public record TcpSettings(
                 tokens.add(token(token));
             }
         } catch (ConfigException e) {
-            // What the parser says may show a secret.
+            // The parser's own message may show a secret.
             throw new SettingsException("weir.tcp.auth.tokens must be a list of"
                     + " { name = …, secret = … (or secret-file = …), publish = [patterns], subscribe = [patterns] }");
         }

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** A broker's settings, valid as a whole. {@code reference.conf} says what each key means and why its default is what it is. */
+/** A broker's settings, valid as a whole. {@code reference.conf} says what each key means, and why it has its default. */
 public record WeirSettings(
         BrokerSettings broker,
         ClusterSettings cluster,
@@ -20,10 +20,10 @@ public record WeirSettings(
         Optional<Path> aeronDirectory,
         Endpoint link) {
 
-    /** Who the broker is, and where it keeps what is its own. */
+    /** The broker's name, and the directory that belongs to it alone. */
     public record BrokerSettings(BrokerId id, Path dataDir) {}
 
-    /** How the broker finds and keeps company. */
+    /** How the broker finds the others and stays in the cluster with them. */
     public record ClusterSettings(
             String name,
             Endpoint address,
@@ -70,12 +70,12 @@ public record WeirSettings(
      * How limits are kept and moved.
      *
      * @param lease L: how long a broker may admit after its last renewal
-     * @param guard what a watcher waits beyond L and the clocks' drift
-     * @param driftPpm ε, in millionths
-     * @param round how often neighbours compare what they hold
-     * @param adaptation how often the TB adaptor asks for reports
-     * @param deadBand the part of what two neighbours hold below which nothing moves
-     * @param history where every admission is recorded, for checkers
+     * @param guard how long a watcher waits beyond L and the clocks' drift before it fences
+     * @param driftPpm ε, by how much clocks may run wrong, in millionths
+     * @param round how often neighbours compare their shares with the demand
+     * @param adaptation how often the TB adaptor divides limits
+     * @param deadBand the fraction of what two neighbours hold below which nothing moves
+     * @param history the directory where every admission is recorded, for checkers
      */
     public record SupplySettings(
             Duration lease,
@@ -87,24 +87,24 @@ public record WeirSettings(
             Optional<Path> history) {}
 
     /**
-     * What topics are like that nobody defined, and what a broker bears.
+     * Limits of topics that nobody defined, and what one broker can hold.
      *
      * @param defaults limits by name, each "PATTERN RATE BURST"
-     * @param storeBytes for the bodies of all messages that a broker holds
+     * @param storeBytes for the bodies of all messages that the broker holds
      */
     public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
 
     /**
-     * Where publishers are at home.
+     * How publishers are placed: which broker is whose home.
      *
      * @param policy lb, conc, max-min or srtm
-     * @param objective within which 99% of a topic's messages pass the limit, unless the topic has one of its own
-     * @param capacity messages a second that a broker carries at its objective, until it is calibrated
-     * @param report how often brokers tell who publishes there and how messages fare
-     * @param settle after an assignment, how long what is measured does not count
+     * @param objective the time within which 99% of a topic's messages pass the limit, unless the topic has its own
+     * @param capacity messages a second that a broker carries within its objective, until it is calibrated
+     * @param report how often brokers report who publishes and how long messages waited
+     * @param settle how long after an assignment measurements do not count
      * @param round how long one assignment is measured at most
-     * @param brokenFor how long an objective must be broken before publishers are moved for it
-     * @param pause how long after one run, at the earliest, a broken objective starts another
+     * @param brokenFor how long an objective must be missed before publishers are moved for it
+     * @param pause the shortest time between two moves for a missed objective
      */
     public record PlacementSettings(
             boolean enabled,

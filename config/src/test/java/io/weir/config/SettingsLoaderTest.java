@@ -91,7 +91,7 @@ class SettingsLoaderTest {
             WEIR_TCP_AUTH_TOKENS         | a,b       | weir.tcp.auth.tokens must be a list of
             WEIR_TCP_TLS_REQUIRED        | on        | needs weir.tcp.tls.certificate
             WEIR_TCP_TLS_REQUIRED        | maybe     | must be on or off
-            WEIR_TCP_TLS_KEY             | /a.key    | only one is set: TLS needs both
+            WEIR_TCP_TLS_KEY             | /a.key    | only one of weir.tcp.tls.certificate and weir.tcp.tls.key is set
             WEIR_TCP_TLS_CLIENT_CA       | /ca.pem   | it would do nothing
             WEIR_HTTP_HOST               | 0.0.0.0   | weir.http.admin-token is empty, but this broker binds to 0.0.0.0:4151
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | '' | must list every broker's management address

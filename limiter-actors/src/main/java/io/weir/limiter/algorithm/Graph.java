@@ -180,10 +180,6 @@ public final class Graph {
         return second[edge];
     }
 
-    public int degree(int node) {
-        return neighbours[node].length;
-    }
-
     public int maxDegree() {
         int most = 0;
         for (int[] of : neighbours) {
@@ -197,7 +193,7 @@ public final class Graph {
         return neighbours[node].clone();
     }
 
-    public boolean connected() {
+    boolean connected() {
         boolean[] seen = new boolean[nodes];
         int[] stack = new int[nodes];
         int depth = 1;

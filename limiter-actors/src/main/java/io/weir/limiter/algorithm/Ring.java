@@ -38,10 +38,6 @@ public final class Ring {
         return members;
     }
 
-    public int size() {
-        return members.size();
-    }
-
     public boolean contains(BrokerId broker) {
         return position(broker) >= 0;
     }
@@ -60,7 +56,7 @@ public final class Ring {
     }
 
     /** The next in order; a single broker succeeds itself. */
-    public BrokerId successor(BrokerId broker) {
+    BrokerId successor(BrokerId broker) {
         return members.get((required(broker) + 1) % members.size());
     }
 
@@ -76,8 +72,8 @@ public final class Ring {
     }
 
     /** Who inherits from it; nobody from a single broker. */
-    public Optional<BrokerId> buddy(BrokerId broker) {
-        return size() == 1 ? Optional.empty() : Optional.of(successor(broker));
+    Optional<BrokerId> buddy(BrokerId broker) {
+        return members.size() == 1 ? Optional.empty() : Optional.of(successor(broker));
     }
 
     /** Everybody else, in the order in which they try to inherit from it: the best buddy first, then its buddy. */
@@ -89,13 +85,8 @@ public final class Ring {
     }
 
     /** The most neighbours that any broker has: the d of the gain's bound. */
-    public int degree() {
+    int degree() {
         return graph.maxDegree();
-    }
-
-    /** The same ring over positions in {@link #members}. */
-    public Graph graph() {
-        return graph;
     }
 
     private int position(BrokerId broker) {

@@ -77,7 +77,7 @@ public final class TokenBucket {
     }
 
     /** Accounts for the time until {@code nowNs}. */
-    public void settle(long nowNs) {
+    void settle(long nowNs) {
         long elapsedNs = nowNs - settledNs;
         if (elapsedNs > 0) {
             settledNs = nowNs;
@@ -125,7 +125,7 @@ public final class TokenBucket {
      * Keeps room for up to {@code micros} that were asked for, as far as there is room: refill stops below it until
      * {@link #releaseMicros}. The answer is what was reserved, and no more than that may be asked for.
      */
-    public long reserveMicros(long micros, long nowNs) {
+    long reserveMicros(long micros, long nowNs) {
         requireNotNegative(micros);
         settle(nowNs);
         long occupied = levelMicros + (remainder > 0 ? 1 : 0);
@@ -136,7 +136,7 @@ public final class TokenBucket {
     }
 
     /** Gives back room that was reserved: the reply came (then {@link #addMicros} it), or the request was cancelled. */
-    public void releaseMicros(long micros, long nowNs) {
+    void releaseMicros(long micros, long nowNs) {
         if (micros < 0 || micros > reservedMicros) {
             throw new IllegalArgumentException("cannot release " + micros + ", reserved are " + reservedMicros);
         }
@@ -158,7 +158,7 @@ public final class TokenBucket {
         return burstMicros;
     }
 
-    public long reservedMicros() {
+    long reservedMicros() {
         return reservedMicros;
     }
 

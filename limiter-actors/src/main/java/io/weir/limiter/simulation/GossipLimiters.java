@@ -68,7 +68,7 @@ public final class GossipLimiters {
     }
 
     /** ΣC_i under flow proportional share: what may be admitted if every limiter has enough demand. */
-    public double sumOfProportionalShares() {
+    double sumOfProportionalShares() {
         double sum = 0;
         for (int i = 0; i < estimates.length; i++) {
             sum += proportionalShare(i);

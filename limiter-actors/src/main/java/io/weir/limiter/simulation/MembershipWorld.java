@@ -49,11 +49,11 @@ public final class MembershipWorld {
         }
     }
 
-    private record Told(long supply, long atNs) {}
+    private record Heard(long supply, long atNs) {}
 
     private static final class Broker {
         private final BrokerId id;
-        private final Map<BrokerId, Told> told = new HashMap<>();
+        private final Map<BrokerId, Heard> heard = new HashMap<>();
         private long supply;
         private long demand;
         private boolean up = true;
@@ -72,7 +72,6 @@ public final class MembershipWorld {
     private Ring ring;
     private Set<BrokerId> cutOff = Set.of();
     private long inFlight;
-    private long transfers;
     private long order;
     private long nowNs;
 
@@ -174,12 +173,11 @@ public final class MembershipWorld {
         if (!broker.up) {
             return;
         }
-        broker.told.put(from, new Told(supply, nowNs));
+        broker.heard.put(from, new Heard(supply, nowNs));
         long toMe = settings.step.toFirst(broker.supply, broker.demand, supply, demand);
         if (toMe < 0) {
             broker.supply += toMe;
             inFlight -= toMe;
-            transfers++;
             at(nowNs + latencyNs(), () -> onTransfer(broker.id, from, -toMe));
         }
     }
@@ -203,9 +201,9 @@ public final class MembershipWorld {
 
     private void watchPredecessor(Broker broker) {
         BrokerId predecessor = ring.predecessor(broker.id);
-        Told last = broker.told.get(predecessor);
+        Heard last = broker.heard.get(predecessor);
         if (last != null && nowNs - last.atNs > settings.detectNs) {
-            broker.told.remove(predecessor);
+            broker.heard.remove(predecessor);
             Broker silent = brokers.get(predecessor);
             if (silent.up) {
                 broker.supply += last.supply; // only cut off: both use it from now on
@@ -260,11 +258,6 @@ public final class MembershipWorld {
     /** Usable, under way, and stranded at brokers that crashed and are not inherited from yet. */
     public long accountedMicros() {
         return brokers.values().stream().mapToLong(broker -> broker.supply).sum() + inFlight;
-    }
-
-    /** How many transfers were sent so far. */
-    public long transfers() {
-        return transfers;
     }
 
     /** Jain's index of the fill ratios S/D of the running brokers. */

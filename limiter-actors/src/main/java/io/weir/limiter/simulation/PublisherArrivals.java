@@ -58,12 +58,12 @@ public final class PublisherArrivals {
     }
 
     /** When the next message comes. */
-    public long nextNs() {
+    long nextNs() {
         return (long) instantNs;
     }
 
     /** Takes the next message: the broker it comes to. */
-    public int takeBroker() {
+    int takeBroker() {
         int publisher = group * groupSize + --left / batch;
         if (left == 0) {
             drawInstant();

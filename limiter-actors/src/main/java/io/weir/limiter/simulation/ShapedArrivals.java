@@ -53,7 +53,7 @@ public final class ShapedArrivals {
     }
 
     /** When each message left, in the order of the arrivals. */
-    public long[] departuresNs() {
+    long[] departuresNs() {
         return departuresNs.clone();
     }
 }

@@ -57,14 +57,6 @@ public final class SlottedLimiters {
         slot++;
     }
 
-    public long slots() {
-        return slot;
-    }
-
-    public int limiters() {
-        return demands.length;
-    }
-
     /** C_i, in packets a slot. */
     public double supply(int limiter) {
         return supplies[limiter] / (double) Limit.MICROS;
@@ -76,7 +68,7 @@ public final class SlottedLimiters {
     }
 
     /** λ_i in the slot to come. */
-    public double demand(int limiter) {
+    private double demand(int limiter) {
         return demand.at(limiter, slot);
     }
 
@@ -95,7 +87,7 @@ public final class SlottedLimiters {
     }
 
     /** JFI of λ̂_i − C_i: how well GDRL does what it can with what it knows. */
-    public double jainOfEstimates() {
+    double jainOfEstimates() {
         double[] q = new double[demands.length];
         for (int i = 0; i < q.length; i++) {
             q[i] = (double) demands[i] - supplies[i];

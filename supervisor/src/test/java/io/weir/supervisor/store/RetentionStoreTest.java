@@ -10,8 +10,8 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.actor.SupplyLedger;
 import io.weir.limiter.supply.protocol.Bookkeeper;
+import io.weir.limiter.supply.protocol.KnownLimits;
 import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.LimitBook;
 import io.weir.limiter.supply.protocol.Retention;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
@@ -107,7 +107,7 @@ class RetentionStoreTest {
                     long startNs = System.nanoTime();
                     tables.register(ME);
                     tables.rows();
-                    new LimitBook().read(tables.limitsAfter(0).rows());
+                    new KnownLimits().read(tables.limitsAfter(0).rows());
                     return System.nanoTime() - startNs;
                 })
                 .min()

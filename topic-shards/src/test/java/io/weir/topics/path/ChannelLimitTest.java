@@ -11,7 +11,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.simulation.HardBound;
 import io.weir.limiter.supply.gate.TopicGate;
-import io.weir.limiter.supply.protocol.GateSample;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.Overflow;
 import io.weir.topics.definition.TopicSettings;

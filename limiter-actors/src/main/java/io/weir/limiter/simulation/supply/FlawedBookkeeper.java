@@ -13,42 +13,42 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The bookkeeper, without the rules that a course leaves out; the production one if it leaves out none. */
+/** The bookkeeper, without the rules that a scenario leaves out; the production one if it leaves out none. */
 final class FlawedBookkeeper extends Bookkeeper {
-    private final Course course;
+    private final Scenario scenario;
 
-    FlawedBookkeeper(Course course, Ledger ledger) {
+    FlawedBookkeeper(Scenario scenario, Ledger ledger) {
         super(ledger);
-        this.course = course;
+        this.scenario = scenario;
     }
 
     @Override
     public List<Effect> recover(long life) {
-        return course.has(Flaw.RECOVER_WITHOUT_BARRIER) && !closed()
+        return scenario.has(Flaw.RECOVER_WITHOUT_BARRIER) && !closed()
                 ? List.of(new Effect.ResetGate(new LinkedHashMap<>(ledger().shares())))
                 : super.recover(life);
     }
 
     @Override
     protected boolean seen(Transfer.Id id) {
-        return !course.has(Flaw.CREDIT_NOT_IDEMPOTENT) && super.seen(id);
+        return !scenario.has(Flaw.CREDIT_NOT_IDEMPOTENT) && super.seen(id);
     }
 
     @Override
     protected Holding part(Holding mine, Holding theirs, Share wanted, boolean theyNeedItMore) {
-        return course.has(Flaw.RATE_STAYS_WITH_SMALL_BURST)
+        return scenario.has(Flaw.RATE_STAYS_WITH_SMALL_BURST)
                 ? mine.cut(wanted)
                 : super.part(mine, theirs, wanted, theyNeedItMore);
     }
 
     @Override
     protected boolean startsFull(LimitRow row) {
-        return course.has(Flaw.MINT_FULL) || super.startsFull(row);
+        return scenario.has(Flaw.MINT_FULL) || super.startsFull(row);
     }
 
     @Override
     protected List<Transfer> legacyTransfers(Ledger victim) {
-        return course.has(Flaw.ADOPTED_NOT_INHERITED)
+        return scenario.has(Flaw.ADOPTED_NOT_INHERITED)
                 ? victim.openTransfers().stream()
                         .filter(transfer -> transfer.id().from().equals(victim.holder()))
                         .toList()
@@ -58,7 +58,7 @@ final class FlawedBookkeeper extends Bookkeeper {
     @Override
     protected Map<TopicName, Debt> legacyDebts(Ledger victim) {
         Map<TopicName, Debt> debts = new LinkedHashMap<>(super.legacyDebts(victim));
-        if (course.has(Flaw.SETTLED_DEBT_FORGOTTEN)) {
+        if (scenario.has(Flaw.SETTLED_DEBT_FORGOTTEN)) {
             debts.values().removeIf(debt -> debt.remaining().isNone());
         }
         return debts;

@@ -6,35 +6,35 @@ import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lending;
 import io.weir.limiter.supply.value.Holder;
 
-/** Lending, without the rules that a course leaves out; the production one if it leaves out none. */
+/** Lending, without the rules that a scenario leaves out; the production one if it leaves out none. */
 final class FlawedLending extends Lending {
-    private final Course course;
+    private final Scenario scenario;
 
-    FlawedLending(Course course, Holder me, Gate gate, int slots, long patienceNs, long nowNs) {
-        super(me, gate, slots, leased -> borrowing(course, leased, slots, patienceNs, nowNs));
-        this.course = course;
+    FlawedLending(Scenario scenario, Holder me, Gate gate, int slots, long patienceNs, long nowNs) {
+        super(me, gate, slots, leased -> borrowing(scenario, leased, slots, patienceNs, nowNs));
+        this.scenario = scenario;
     }
 
     @Override
     protected boolean mayLend(long nowNs) {
-        return course.has(Flaw.LEND_PAST_LEASE) || super.mayLend(nowNs);
+        return scenario.has(Flaw.LEND_PAST_LEASE) || super.mayLend(nowNs);
     }
 
     @Override
     protected boolean addressed(Holder to, Holder self) {
-        return course.has(Flaw.BORROW_WITHOUT_INCARNATION) || super.addressed(to, self);
+        return scenario.has(Flaw.BORROW_WITHOUT_INCARNATION) || super.addressed(to, self);
     }
 
-    private static Borrowing borrowing(Course course, TokenBucket leased, int slots, long patienceNs, long nowNs) {
+    private static Borrowing borrowing(Scenario scenario, TokenBucket leased, int slots, long patienceNs, long nowNs) {
         return new Borrowing(leased, slots, patienceNs, nowNs) {
             @Override
             protected long reserve(long micros, long now) {
-                return course.has(Flaw.BORROW_WITHOUT_RESERVATION) ? micros : super.reserve(micros, now);
+                return scenario.has(Flaw.BORROW_WITHOUT_RESERVATION) ? micros : super.reserve(micros, now);
             }
 
             @Override
             protected void release(long micros, long now) {
-                if (!course.has(Flaw.BORROW_WITHOUT_RESERVATION)) {
+                if (!scenario.has(Flaw.BORROW_WITHOUT_RESERVATION)) {
                     super.release(micros, now);
                 }
             }
@@ -42,7 +42,7 @@ final class FlawedLending extends Lending {
             @Override
             public long onReply(int peer, Reply reply, long now) {
                 long added = super.onReply(peer, reply, now);
-                return added == 0 && course.has(Flaw.BORROW_WITHOUT_DEDUP)
+                return added == 0 && scenario.has(Flaw.BORROW_WITHOUT_DEDUP)
                         ? leased.addMicros(reply.givenMicros(), now)
                         : added;
             }

@@ -7,7 +7,7 @@ import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.gate.algorithm.Lending;
-import io.weir.limiter.supply.protocol.GateSample;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Supply;
@@ -40,18 +40,18 @@ final class SimulatedGates {
         this.world = world;
         this.host = host;
         this.holder = holder;
-        gateLease = world.course.has(Flaw.NO_LEASE_CHECK) ? new Lease(1L << 60) : lease;
-        gates = new Gate[world.course.topics];
+        gateLease = world.scenario.has(Flaw.NO_LEASE_CHECK) ? new Lease(1L << 60) : lease;
+        gates = new Gate[world.scenario.topics];
         lendings = new Lending[gates.length];
         demandMicros = new long[gates.length];
         waiting = new double[gates.length];
         lastLoadNs = new long[gates.length];
         anyDemand();
-        long epsilonPpm = world.course.has(Flaw.NO_DEFLATION) ? 0 : SupplyWorld.EPSILON_PPM;
+        long epsilonPpm = world.scenario.has(Flaw.NO_DEFLATION) ? 0 : SupplyWorld.EPSILON_PPM;
         for (int topic = 0; topic < gates.length; topic++) {
             gates[topic] = new Gate(gateLease, epsilonPpm, host.localNs());
             lendings[topic] = new FlawedLending(
-                    world.course, holder, gates[topic], world.brokers.length, BORROW_PATIENCE_NS, host.localNs());
+                    world.scenario, holder, gates[topic], world.brokers.length, BORROW_PATIENCE_NS, host.localNs());
             lastLoadNs[topic] = world.nowNs();
             int loaded = topic;
             host.inProcess(world.random.nextLong(20 * MS), () -> load(loaded));
@@ -79,17 +79,17 @@ final class SimulatedGates {
 
     void anyDemand() {
         for (int topic = 0; topic < demandMicros.length; topic++) {
-            demandMicros[topic] = world.course.rate * Limit.MICROS * world.random.nextInt(4);
+            demandMicros[topic] = world.scenario.rate * Limit.MICROS * world.random.nextInt(4);
         }
     }
 
     /** Skewed at first; at the end everybody, or one broker alone, wants more than there is. */
     private Demand demand(int topic) {
-        long most = 4 * world.course.rate * Limit.MICROS;
+        long most = 4 * world.scenario.rate * Limit.MICROS;
         long rate = demandMicros[topic];
         if (world.saturated()) {
-            rate = world.course.lastDemandAt(host.index()) ? most : 0;
-        } else if (world.course.bursty) {
+            rate = world.scenario.lastDemandAt(host.index()) ? most : 0;
+        } else if (world.scenario.bursty) {
             rate = most / 2;
         }
         return rate == 0 ? new Demand(0, 0) : new Demand(rate, rate / 4 + Limit.MICROS);
@@ -134,7 +134,7 @@ final class SimulatedGates {
         double dt = (world.nowNs() - lastLoadNs[topic]) * 1e-9;
         lastLoadNs[topic] = world.nowNs();
         double rate = demand(topic).rateMicros() / (double) Limit.MICROS;
-        boolean bursty = world.course.bursty && !world.saturated();
+        boolean bursty = world.scenario.bursty && !world.saturated();
         if (bursty) {
             waiting[topic] = world.burst(host.index()) ? rate : 0;
         } else {
@@ -150,16 +150,16 @@ final class SimulatedGates {
             }
             waiting[topic]--;
             long stampNs = world.nowNs();
-            if (world.faulty() && world.chance(world.course.gatePause)) {
+            if (world.faulty() && world.chance(world.scenario.gatePause)) {
                 host.freeze(world.random.nextLong(2 * SupplyWorld.PATIENCE_NS), () -> {
-                    confirm(topic, taken, world.course.has(Flaw.STAMP_AT_CONFIRM) ? world.nowNs() : stampNs);
+                    confirm(topic, taken, world.scenario.has(Flaw.STAMP_AT_CONFIRM) ? world.nowNs() : stampNs);
                     load(topic);
                 });
                 return;
             }
             confirm(topic, taken, stampNs);
         }
-        if (host.node() != null && world.course.borrowing) {
+        if (host.node() != null && world.scenario.borrowing) {
             borrow(topic);
         }
         host.inProcess(nextNs, () -> load(topic));
@@ -223,7 +223,7 @@ final class SimulatedGates {
     Holding remove(TopicName name, Holding wanted) {
         Gate gate = gates[world.topics.indexOf(name)];
         Holding removed = gate.release(wanted, host.localNs());
-        if (world.course.has(Flaw.LEVEL_NOT_DEBITED)) {
+        if (world.scenario.has(Flaw.LEVEL_NOT_DEBITED)) {
             Holding rest = gate.remove(gate.held(host.localNs()), host.localNs());
             gate.add(
                     new Holding(refilled(rest.leased(), removed.leased()), refilled(rest.kept(), removed.kept())),

@@ -6,10 +6,10 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.protocol.Effect;
 import io.weir.limiter.supply.protocol.Input;
 import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.Observed;
 import io.weir.limiter.supply.protocol.PeerMessage;
+import io.weir.limiter.supply.protocol.ProtocolTimes;
+import io.weir.limiter.supply.protocol.StoreView;
 import io.weir.limiter.supply.protocol.SupplyNode;
-import io.weir.limiter.supply.protocol.Terms;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -39,12 +39,12 @@ final class SimulatedNode {
     private final Holder[] peers;
     private SupplyEvent writing;
 
-    SimulatedNode(SupplyWorld world, SupplyBroker host, SimulatedGates gates, Ledger replayed, Observed observed) {
+    SimulatedNode(SupplyWorld world, SupplyBroker host, SimulatedGates gates, Ledger replayed, StoreView view) {
         this.world = world;
         this.host = host;
         this.gates = gates;
         peers = new Holder[world.brokers.length];
-        node = new SupplyNode(SupplyWorld.TERMS, new FlawedBookkeeper(world.course, replayed), observed, world.random);
+        node = new SupplyNode(SupplyWorld.TIMES, new FlawedBookkeeper(world.scenario, replayed), view, world.random);
     }
 
     void begin() {
@@ -54,10 +54,10 @@ final class SimulatedNode {
         }
         tell(new Input.Members(all));
         tell(new Input.Begin(world.nowNs()));
-        Terms terms = SupplyWorld.TERMS;
-        every(terms.resendNs(), new Input.ResendDue(), () -> true);
-        every(terms.roundNs(), new Input.RoundDue(), world::moving);
-        every(terms.sweepNs(), new Input.SweepDue(), () -> world.sweeps(host));
+        ProtocolTimes times = SupplyWorld.TIMES;
+        every(times.resendNs(), new Input.ResendDue(), () -> true);
+        every(times.roundNs(), new Input.RoundDue(), world::moving);
+        every(times.sweepNs(), new Input.SweepDue(), () -> world.sweeps(host));
     }
 
     Holder me() {
@@ -100,9 +100,9 @@ final class SimulatedNode {
             Arrays.fill(peers, null);
             node.near().forEach(peer -> peers[world.indexOf(peer.broker())] = peer);
             node.limits()
-                    .pages()
-                    .forEach(page ->
-                            gates.version(page.last().topic(), page.last().version()));
+                    .entries()
+                    .forEach(entry ->
+                            gates.version(entry.last().topic(), entry.last().version()));
         }
     }
 
@@ -141,7 +141,7 @@ final class SimulatedNode {
     }
 
     private PeerMessage forged(PeerMessage message) {
-        return message instanceof PeerMessage.Needed needed && world.course.has(Flaw.FORGET_WITHOUT_ASKING)
+        return message instanceof PeerMessage.Needed needed && world.scenario.has(Flaw.FORGET_WITHOUT_ASKING)
                 ? new PeerMessage.Needed(needed.from(), needed.round(), needed.asked(), Set.of())
                 : message;
     }
@@ -172,7 +172,7 @@ final class SimulatedNode {
 
     private void remove(Map<TopicName, Holding> wanted) {
         Map<TopicName, Holding> removed = new LinkedHashMap<>();
-        if (world.course.has(Flaw.BURN_BEFORE_REMOVED)
+        if (world.scenario.has(Flaw.BURN_BEFORE_REMOVED)
                 && node.ledger().debts().keySet().containsAll(wanted.keySet())) {
             host.inProcess(300 * MS, () -> wanted.forEach(gates::remove));
             removed.putAll(wanted);
@@ -183,10 +183,10 @@ final class SimulatedNode {
     }
 
     private void add(Map<TopicName, Holding> more) {
-        if (writing instanceof SupplyEvent.Credited && world.course.has(Flaw.USE_BEFORE_PERSIST)) {
+        if (writing instanceof SupplyEvent.Credited && world.scenario.has(Flaw.USE_BEFORE_PERSIST)) {
             return;
         }
-        boolean full = writing instanceof SupplyEvent.Inherited && world.course.has(Flaw.HEIR_STARTS_FULL);
+        boolean full = writing instanceof SupplyEvent.Inherited && world.scenario.has(Flaw.HEIR_STARTS_FULL);
         gates.queue(() -> more.forEach((topic, holding) -> gates.add(topic, full ? holding.full() : holding)));
     }
 
@@ -195,7 +195,7 @@ final class SimulatedNode {
     private void append(long sequence, SupplyEvent event) {
         writing = event;
         world.checker.invoked(event);
-        if (event instanceof SupplyEvent.Credited credited && world.course.has(Flaw.USE_BEFORE_PERSIST)) {
+        if (event instanceof SupplyEvent.Credited credited && world.scenario.has(Flaw.USE_BEFORE_PERSIST)) {
             credited.transfer().holdings().forEach(gates::add);
         }
         host.journal(
@@ -246,7 +246,7 @@ final class SimulatedNode {
         } else if (effect instanceof Effect.Fence e) {
             fence(e);
         } else if (effect instanceof Effect.Claim e) {
-            boolean blind = world.course.has(Flaw.NO_BENEFICIARY_CAS);
+            boolean blind = world.scenario.has(Flaw.NO_BENEFICIARY_CAS);
             step(
                     e.victim(),
                     () -> world.store.update(e.victim(), row -> world.forged(row)
@@ -272,14 +272,14 @@ final class SimulatedNode {
     }
 
     private void fence(Effect.Fence fence) {
-        boolean blind = world.course.has(Flaw.FENCE_UNCONDITIONALLY);
+        boolean blind = world.scenario.has(Flaw.FENCE_UNCONDITIONALLY);
         Supplier<Boolean> operation = () -> {
             boolean fenced = world.store.update(
                     fence.victim(), row -> row.fence(blind ? row.renewSeq() : fence.observedRenewSeq()));
             world.note("store", fence.victim(), fenced ? "is fenced" : "is not fenced");
             return fenced;
         };
-        if (world.faulty() && world.chance(world.course.lateFence)) {
+        if (world.faulty() && world.chance(world.scenario.lateFence)) {
             world.plan(world.random.nextLong(SupplyWorld.PATIENCE_NS), operation::get);
             later(SupplyWorld.STORE_TIMEOUT_NS, () -> tell(new Input.StepFailed(fence.victim())));
         } else {

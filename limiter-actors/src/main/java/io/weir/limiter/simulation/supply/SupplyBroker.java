@@ -2,7 +2,7 @@ package io.weir.limiter.simulation.supply;
 
 import io.weir.config.value.BrokerId;
 import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.Observed;
+import io.weir.limiter.supply.protocol.StoreView;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -49,7 +49,7 @@ final class SupplyBroker {
     private Runnable midway;
 
     private SimulatedGates gates;
-    private Observed observed;
+    private StoreView view;
     /** The last of the world's sights that this process was shown: a store's answers do not go back. */
     private long sightNs;
 
@@ -66,8 +66,8 @@ final class SupplyBroker {
         clockOffsetNs = world.random.nextLong(Long.MAX_VALUE) - Long.MAX_VALUE / 2;
         // A hundredth below the bound that the protocol assumes, for the nanosecond by which a clock rounds.
         int most = (int) (SupplyWorld.EPSILON_PPM * 99 / 100);
-        clockPpm = world.course.fastClocks ? most : world.random.nextInt(2 * most + 1) - most;
-        fileLock = world.chance(world.course.fileLock);
+        clockPpm = world.scenario.fastClocks ? most : world.random.nextInt(2 * most + 1) - most;
+        fileLock = world.chance(world.scenario.fileLock);
     }
 
     /** Whatever this host knows to have stopped may be inherited at once; only then the new process begins its tenure. */
@@ -103,7 +103,7 @@ final class SupplyBroker {
                     world.note(row.holder(), "is born");
                     gates = new SimulatedGates(world, this, row.holder());
                     gates.renewed(sentNs);
-                    observed = world.course.observed();
+                    view = world.scenario.storeView();
                     renewLater();
                     begin(new Ledger(row.holder()));
                 },
@@ -111,7 +111,7 @@ final class SupplyBroker {
     }
 
     private void begin(Ledger replayed) {
-        node = new SimulatedNode(world, this, gates, replayed, observed);
+        node = new SimulatedNode(world, this, gates, replayed, view);
         node.begin();
     }
 
@@ -147,7 +147,7 @@ final class SupplyBroker {
             world.note(holder(), "crashes");
             Holder victim = holder();
             down(fileLock);
-            if (victim != null && world.chance(world.course.crashSeen)) {
+            if (victim != null && world.chance(world.scenario.crashSeen)) {
                 world.crashSeen(victim);
             }
             startAfter(restartAfterNs);
@@ -181,7 +181,7 @@ final class SupplyBroker {
         if (node != null) {
             world.note(holder(), "loses its actors");
             node = null;
-            observed = world.course.observed();
+            view = world.scenario.storeView();
             inProcess(recoverAfterNs, this::recover);
         }
     }
@@ -190,7 +190,7 @@ final class SupplyBroker {
     void nodeEnded() {
         world.note(holder(), "does not know what became of a write");
         node = null;
-        inProcess(SupplyWorld.TERMS.recoveryNs(), this::recover);
+        inProcess(SupplyWorld.TIMES.recoveryNs(), this::recover);
     }
 
     private void recover() {
@@ -206,7 +206,7 @@ final class SupplyBroker {
                     gates.cancelRequests();
                     begin(ledger);
                 },
-                () -> inProcess(SupplyWorld.TERMS.recoveryNs(), this::recover));
+                () -> inProcess(SupplyWorld.TIMES.recoveryNs(), this::recover));
     }
 
     /** A call of the journal plugin: while its circuit breaker is open it fails at once. */
@@ -227,7 +227,7 @@ final class SupplyBroker {
                     if (++journalFailures >= MOST_JOURNAL_FAILURES) {
                         // Half open after that: the next failure shuts it again.
                         journalFailures = MOST_JOURNAL_FAILURES - 1;
-                        journalShutUntilNs = world.nowNs() + SupplyWorld.breakerNs(world.course);
+                        journalShutUntilNs = world.nowNs() + SupplyWorld.breakerNs(world.scenario);
                     }
                     failed.run();
                 });
@@ -266,7 +266,7 @@ final class SupplyBroker {
 
     private void leaveNow() {
         world.note(holder(), "leaves");
-        if (!world.course.has(Flaw.LEAVE_BY_TRANSFER)) {
+        if (!world.scenario.has(Flaw.LEAVE_BY_TRANSFER)) {
             gates.close();
             release(row -> Optional.of(row.stop()));
         } else if (node.giveAllToBuddy()) {

@@ -1,6 +1,6 @@
 package io.weir.limiter.simulation.supply;
 
-import io.weir.limiter.simulation.supply.Course.Fault;
+import io.weir.limiter.simulation.supply.Scenario.Fault;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,7 +22,7 @@ public final class SupplySimulation {
 
     /** Any cluster under any faults; true if every invariant held. */
     public boolean run(long seed) {
-        SupplyRun run = run(seed, course -> {});
+        SupplyRun run = run(seed, scenario -> {});
         runs++;
         events += run.events();
         commits += run.commits();
@@ -46,7 +46,7 @@ public final class SupplySimulation {
     /** Leaves out one rule, directs the faults at it, and tries seeds until an invariant does not hold. */
     public static Optional<Catch> caught(Flaw flaw, long firstSeed, int seeds) {
         for (long seed = firstSeed; seed < firstSeed + seeds; seed++) {
-            SupplyRun run = run(seed, course -> course.directedAt(flaw).flawed(flaw));
+            SupplyRun run = run(seed, scenario -> scenario.directedAt(flaw).flawed(flaw));
             if (!run.violations().isEmpty()) {
                 SupplyChecker.Violation first = run.violations().get(0);
                 return Optional.of(new Catch(seed, first.invariant(), first.what()));
@@ -55,11 +55,11 @@ public final class SupplySimulation {
         return Optional.empty();
     }
 
-    static SupplyRun run(long seed, Consumer<Course> directed) {
+    static SupplyRun run(long seed, Consumer<Scenario> directed) {
         SplittableRandom random = new SplittableRandom(seed);
-        Course course = Course.anything(random);
-        directed.accept(course);
-        return new SupplyWorld(seed, course, random).run();
+        Scenario scenario = Scenario.anything(random);
+        directed.accept(scenario);
+        return new SupplyWorld(seed, scenario, random).run();
     }
 
     public long runs() {

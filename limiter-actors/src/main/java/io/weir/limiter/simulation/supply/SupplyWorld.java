@@ -6,12 +6,12 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.EventQueue;
-import io.weir.limiter.simulation.supply.Course.Fault;
+import io.weir.limiter.simulation.supply.Scenario.Fault;
 import io.weir.limiter.supply.protocol.Effect;
 import io.weir.limiter.supply.protocol.Input;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.protocol.PeerMessage;
-import io.weir.limiter.supply.protocol.Terms;
+import io.weir.limiter.supply.protocol.ProtocolTimes;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -36,12 +36,12 @@ final class SupplyWorld {
     static final long MS = 1_000_000L;
     private static final int FASTER = 6;
     /** A broker's own, see {@code reference.conf}. */
-    static final Terms BROKER_TERMS = Terms.of(6_000 * MS, 1_000, 500 * MS, 500 * MS, 0.03);
+    static final ProtocolTimes BROKER_TIMES = ProtocolTimes.of(6_000 * MS, 1_000, 500 * MS, 500 * MS, 0.03);
 
-    static final Terms TERMS = BROKER_TERMS.faster(FASTER);
-    static final long LEASE_NS = TERMS.leaseNs();
-    static final long EPSILON_PPM = TERMS.driftPpm();
-    static final long PATIENCE_NS = TERMS.patienceNs();
+    static final ProtocolTimes TIMES = BROKER_TIMES.faster(FASTER);
+    static final long LEASE_NS = TIMES.leaseNs();
+    static final long EPSILON_PPM = TIMES.driftPpm();
+    static final long PATIENCE_NS = TIMES.patienceNs();
     static final long STORE_TIMEOUT_NS = 150 * MS;
     /** How long Akka Persistence's circuit breaker keeps a journal shut: as brokers set it, and as it is by itself. */
     private static final long BREAKER_NS = 500 * MS / FASTER;
@@ -60,7 +60,7 @@ final class SupplyWorld {
     private record Sight(long atNs, List<LeaseRow> rows, Map<LimitRow, Long> limits, long upTo) {}
 
     final long seed;
-    final Course course;
+    final Scenario scenario;
     final SplittableRandom random;
     final SupplyChecker checker = new SupplyChecker(this::nowNs, this::watched);
     final SimulatedStore store = new SimulatedStore(checker);
@@ -79,17 +79,17 @@ final class SupplyWorld {
     private long events;
     private boolean troubled;
 
-    SupplyWorld(long seed, Course course, SplittableRandom random) {
+    SupplyWorld(long seed, Scenario scenario, SplittableRandom random) {
         this.seed = seed;
-        this.course = course;
+        this.scenario = scenario;
         this.random = random;
-        cut = new boolean[course.brokers][course.brokers];
-        storeCut = new boolean[course.brokers];
-        for (int i = 0; i < course.topics; i++) {
+        cut = new boolean[scenario.brokers][scenario.brokers];
+        storeCut = new boolean[scenario.brokers];
+        for (int i = 0; i < scenario.topics; i++) {
             topics.add(new TopicName("t" + i));
         }
-        brokers = new SupplyBroker[course.brokers];
-        for (int i = 0; i < course.brokers; i++) {
+        brokers = new SupplyBroker[scenario.brokers];
+        for (int i = 0; i < scenario.brokers; i++) {
             brokers[i] = new SupplyBroker(this, i, new BrokerId("b" + i));
         }
     }
@@ -121,7 +121,8 @@ final class SupplyWorld {
         } catch (IllegalStateException | IllegalArgumentException e) {
             checker.violated("thrown", e.toString());
         }
-        return new SupplyRun(seed, checker.violations(), told(), events, checker.commits(), checker.admitted(), faults);
+        return new SupplyRun(
+                seed, checker.violations(), lastEvents(), events, checker.commits(), checker.admitted(), faults);
     }
 
     /** C6 half a minute of a broker's time after everything healed: supply can move again everywhere. */
@@ -162,7 +163,7 @@ final class SupplyWorld {
     }
 
     private boolean watched(String invariant) {
-        return course.watched.isEmpty() || course.watched.equals(invariant);
+        return scenario.watched.isEmpty() || scenario.watched.equals(invariant);
     }
 
     long nowNs() {
@@ -203,7 +204,7 @@ final class SupplyWorld {
         history[at] = what;
     }
 
-    private List<String> told() {
+    private List<String> lastEvents() {
         List<String> lines = new ArrayList<>();
         if (!checker.violations().isEmpty()) {
             for (long i = Math.max(0, notes - REMEMBERED); i < notes; i++) {
@@ -226,18 +227,18 @@ final class SupplyWorld {
     /** Over the network: lost, repeated, overtaken, or later than any patience. */
     void deliver(SupplyBroker from, BrokerId to, Consumer<SimulatedNode> message) {
         SupplyBroker target = brokers[indexOf(to)];
-        boolean lost = faulty() && (cut[from.index()][target.index()] || chance(course.loss));
+        boolean lost = faulty() && (cut[from.index()][target.index()] || chance(scenario.loss));
         if (!lost || chance(0.2)) {
             arrive(target, message, lost);
         }
-        if (faulty() && chance(course.duplicate)) {
+        if (faulty() && chance(scenario.duplicate)) {
             arrive(target, message, chance(0.5));
         }
     }
 
     private void arrive(SupplyBroker target, Consumer<SimulatedNode> message, boolean held) {
-        boolean late = held || faulty() && chance(course.late);
-        long delayNs = late ? random.nextLong(3 * PATIENCE_NS) : MS + random.nextLong(course.slowestMessageMs * MS);
+        boolean late = held || faulty() && chance(scenario.late);
+        long delayNs = late ? random.nextLong(3 * PATIENCE_NS) : MS + random.nextLong(scenario.slowestMessageMs * MS);
         plan(delayNs, () -> target.receive(message));
     }
 
@@ -257,9 +258,9 @@ final class SupplyWorld {
             Runnable unknown) {
         long thereNs = MS + random.nextLong((troubled ? 120 : 8) * MS);
         double fate = faulty() ? random.nextDouble() : 1;
-        double lost = course.unknownWrite * (troubled ? 4 : 1);
+        double lost = scenario.unknownWrite * (troubled ? 4 : 1);
         if (faulty() && storeCut[caller.index()]) {
-            if (chance(course.lateWhenCut)) {
+            if (chance(scenario.lateWhenCut)) {
                 plan(thereNs + random.nextLong(3 * PATIENCE_NS), operation::get);
             }
             caller.later(current, STORE_TIMEOUT_NS, unknown);
@@ -268,7 +269,7 @@ final class SupplyWorld {
                 plan(thereNs, operation::get);
             }
             caller.later(current, STORE_TIMEOUT_NS, unknown);
-        } else if (fate < lost + course.lateWrite) {
+        } else if (fate < lost + scenario.lateWrite) {
             plan(STORE_TIMEOUT_NS + random.nextLong(2 * PATIENCE_NS), operation::get);
             caller.later(current, STORE_TIMEOUT_NS, unknown);
         } else {
@@ -293,19 +294,19 @@ final class SupplyWorld {
     /** Another's journal, perhaps not up to its end. */
     Ledger read(Holder holder) {
         int size = store.journalSize(holder);
-        boolean stale = faulty() && size > 0 && chance(course.staleRead);
+        boolean stale = faulty() && size > 0 && chance(scenario.staleRead);
         return replay(holder, stale ? random.nextInt(size) : size);
     }
 
     Ledger replay(Holder holder, int size) {
         int snapshotAt = size == 0 ? -1 : random.nextInt(size);
-        return store.replay(holder, size, snapshotAt, course.has(Flaw.SNAPSHOT_WITHOUT_LEGACIES));
+        return store.replay(holder, size, snapshotAt, scenario.has(Flaw.SNAPSHOT_WITHOUT_LEGACIES));
     }
 
     /** What a broker reads of the rows, perhaps not what is there now. */
     Input.Looked sight(SupplyBroker host, Holder reader, long after) {
         Sight sight = current();
-        if (!sights.isEmpty() && faulty() && chance(course.staleRead)) {
+        if (!sights.isEmpty() && faulty() && chance(scenario.staleRead)) {
             Sight stale = sights.get(random.nextInt(sights.size()));
             sight = host.sees(stale.atNs) ? stale : sight;
         }
@@ -314,7 +315,7 @@ final class SupplyWorld {
         sight.limits.forEach((row, number) -> {
             if (number > after) {
                 limits.add(
-                        course.has(Flaw.MINT_WITHOUT_CLAIM) && !row.done()
+                        scenario.has(Flaw.MINT_WITHOUT_CLAIM) && !row.done()
                                 ? row.claim(row.minter(), reader).orElseThrow()
                                 : row);
             }
@@ -323,7 +324,7 @@ final class SupplyWorld {
     }
 
     LeaseRow forged(LeaseRow row) {
-        return course.has(Flaw.KEPT_ON_FENCE) && row.state() == LeaseRow.State.FENCED ? row.stop() : row;
+        return scenario.has(Flaw.KEPT_ON_FENCE) && row.state() == LeaseRow.State.FENCED ? row.stop() : row;
     }
 
     private Sight current() {
@@ -332,11 +333,11 @@ final class SupplyWorld {
 
     /** An answer gets lost where this rule is left out. */
     boolean loses(Flaw flaw) {
-        return course.has(flaw) && faulty() && chance(0.05);
+        return scenario.has(flaw) && faulty() && chance(0.05);
     }
 
-    static long breakerNs(Course course) {
-        return course.has(Flaw.JOURNAL_SHUT_FOR_LONG) ? LONG_BREAKER_NS : BREAKER_NS;
+    static long breakerNs(Scenario scenario) {
+        return scenario.has(Flaw.JOURNAL_SHUT_FOR_LONG) ? LONG_BREAKER_NS : BREAKER_NS;
     }
 
     /** A singleton, which may run twice for a while. */
@@ -378,9 +379,10 @@ final class SupplyWorld {
         if (!faulty()) {
             return false;
         }
-        boolean directed =
-                !course.failpoint.isEmpty() && name(effect).equals(course.failpoint) && chance(course.failpointChance);
-        if (directed || chance(course.effectCrash)) {
+        boolean directed = !scenario.failpoint.isEmpty()
+                && name(effect).equals(scenario.failpoint)
+                && chance(scenario.failpointChance);
+        if (directed || chance(scenario.effectCrash)) {
             note(broker.holder(), "dies before", effect);
             if (chance(0.7)) {
                 broker.crash(random.nextLong(2 * PATIENCE_NS));
@@ -401,12 +403,12 @@ final class SupplyWorld {
     /** The administrator: creates, raises, lowers, deletes and creates again. */
     void changeLimit(TopicName topic) {
         List<LimitRow> versions = store.limits(topic);
-        long rate = course.rate * Limit.MICROS;
-        long burst = Math.max(Limit.MICROS, rate * PATIENCE_NS / 1_000_000_000L / 10 * course.burstTenthsOfW);
+        long rate = scenario.rate * Limit.MICROS;
+        long burst = Math.max(Limit.MICROS, rate * PATIENCE_NS / 1_000_000_000L / 10 * scenario.burstTenthsOfW);
         if (versions.isEmpty()) {
             long version = store.lastVersion(topic) + 1;
             Share limit = new Share(rate, burst);
-            insert(new LimitRow(topic, version, limit, course.floorPermille, Sharing.GOSSIP, minter(), false, true));
+            insert(new LimitRow(topic, version, limit, scenario.floorPermille, Sharing.GOSSIP, minter(), false, true));
             return;
         }
         LimitRow last = versions.get(versions.size() - 1);
@@ -417,7 +419,7 @@ final class SupplyWorld {
                         rate * (2 + random.nextInt(7)) / 4,
                         Math.max(Limit.MICROS, burst * (2 + random.nextInt(7)) / 4));
         int floor = random.nextInt(4) == 0 ? random.nextInt(3) * 500 : last.floorPermille();
-        if (course.has(Flaw.OVERLAPPING_VERSIONS)) {
+        if (scenario.has(Flaw.OVERLAPPING_VERSIONS)) {
             insert(last.finished().next(limit, floor, Sharing.GOSSIP).orElseThrow());
         } else {
             last.next(limit, floor, Sharing.GOSSIP)
@@ -446,24 +448,24 @@ final class SupplyWorld {
         if (!faulty()) {
             return;
         }
-        int total = Arrays.stream(course.weights).sum();
+        int total = Arrays.stream(scenario.weights).sum();
         if (total > 0) {
             int at = random.nextInt(total);
             int fault = 0;
-            while (at >= course.weights[fault]) {
-                at -= course.weights[fault++];
+            while (at >= scenario.weights[fault]) {
+                at -= scenario.weights[fault++];
             }
             inject(Fault.values()[fault]);
             faults[fault]++;
         }
-        plan(random.nextLong(2 * course.meanFaultGapMs * MS), this::nextFault);
+        plan(random.nextLong(2 * scenario.meanFaultGapMs * MS), this::nextFault);
     }
 
     private void inject(Fault fault) {
         SupplyBroker victim = brokers[random.nextInt(brokers.length)];
         note("fault", fault, victim.holder());
         switch (fault) {
-            case CRASH -> victim.crash(random.nextLong(course.longestDownMs * MS));
+            case CRASH -> victim.crash(random.nextLong(scenario.longestDownMs * MS));
             case ACTOR_CRASH -> victim.actorsCrash(random.nextLong(PATIENCE_NS));
             case PAUSE -> victim.freeze(random.nextLong(3 * PATIENCE_NS));
             case PARTITION -> partition();
@@ -471,7 +473,7 @@ final class SupplyWorld {
             case STORE_CUT -> storeCut[victim.index()] = true;
             case STORE_OUTAGE -> {
                 Arrays.fill(storeCut, true);
-                plan(random.nextLong(course.longestOutageMs * MS), () -> Arrays.fill(storeCut, false));
+                plan(random.nextLong(scenario.longestOutageMs * MS), () -> Arrays.fill(storeCut, false));
             }
             case STORE_TROUBLE -> troubled = true;
             case HEAL -> mend();

@@ -12,8 +12,8 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.protocol.AdaptorMoves;
 import io.weir.limiter.supply.protocol.PeerMessage;
-import io.weir.limiter.supply.protocol.Targets;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
@@ -23,18 +23,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * SRTM's TB adaptor in the middle of the cluster, a singleton: asks every broker how the topics fare that chose it, works out
- * who should have how much, and orders transfers between any two brokers, which their ledgers carry out like any other. Should
- * two of it run for a while, they order twice, and what is gone can't be given again: no order can exceed a limit.
+ * SRTM's TB adaptor, a cluster singleton: asks every broker about the topics that chose it, works out how much each broker should
+ * have, and orders transfers between any two brokers, which their ledgers carry out like any other. If two adaptors run for a
+ * while, they order twice; a ledger gives only what it has, so no order can exceed a limit.
  */
 public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     /** What it understands. */
     public sealed interface Command {}
 
-    /** One topic at one broker. */
+    /** Share and demand of one topic at one broker. */
     public record Report(TopicName topic, long version, Share limit, Holding share, Demand demand) {}
 
-    /** What one broker has to report. */
+    /** One broker's reports. */
     public record Reported(Holder from, long round, List<Report> reports) implements Command {}
 
     private record RoundDue() implements Command {}
@@ -52,7 +52,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     private long round;
     private boolean collecting;
 
-    /** @param local the supply of the broker that it runs on, which knows where the others are */
+    /** @param local the coordinator of the broker that it runs on, which knows where the others are */
     public static Behavior<Command> create(ActorRef<SupplyCoordinator.Command> local, SupplySettings settings) {
         return Behaviors.setup(
                 context -> Behaviors.withTimers(timers -> new Adaptor(context, timers, local, settings)));
@@ -111,7 +111,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         return this;
     }
 
-    /** Brokers that did not answer keep what they have; the others share what they report. */
+    /** Brokers that did not answer keep what they have; what the others reported is divided among those. */
     private Behavior<Command> onCollectedLongEnough(CollectedLongEnough enough) {
         if (collecting && enough.round == round && collected.size() > 1) {
             adapt();
@@ -125,7 +125,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
         collected.forEach((holder, reports) ->
                 reports.forEach(report -> byTopic.computeIfAbsent(report.topic, topic -> new LinkedHashMap<>())
                         .put(holder, report)));
-        Map<Targets.Edge, Map<TopicName, Share>> orders = new HashMap<>();
+        Map<AdaptorMoves.Edge, Map<TopicName, Share>> orders = new HashMap<>();
         byTopic.forEach((topic, reports) -> {
             List<Holder> holders = new ArrayList<>(reports.keySet());
             List<Share> shares = holders.stream()
@@ -133,7 +133,7 @@ public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
                     .toList();
             List<Demand> demands =
                     holders.stream().map(holder -> reports.get(holder).demand).toList();
-            Targets.moves(holders, shares, demands, settings.deadBand())
+            AdaptorMoves.moves(holders, shares, demands, settings.deadBand())
                     .forEach((edge, part) -> orders.computeIfAbsent(edge, e -> new LinkedHashMap<>())
                             .put(topic, part));
         });

@@ -20,8 +20,9 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
- * Carries out what a {@link io.weir.limiter.supply.protocol.SupplyNode} does about holders that stopped, one step at a time for each:
- * fences, closes journals, claims, marks what is inherited. It decides nothing. An outcome that is unknown is told as such.
+ * Carries out what a {@link io.weir.limiter.supply.protocol.SupplyNode} wants done about holders that stopped, one step at a time for
+ * each victim: it fences, closes journals, claims accounts and marks them inherited. It decides nothing. If the outcome of a step
+ * is unknown, its answer says so.
  */
 final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
     sealed interface Command {}
@@ -41,7 +42,7 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
     private final Holder me;
     private final ActorRef<? super SupplyCoordinator.FromBuddy> parent;
     private final Failpoints failpoints;
-    /** Those whose journals this one has closed, so that it is said once. */
+    /** Holders whose journals this broker has closed, so that the log says it once. */
     private final Set<Holder> closed = new HashSet<>();
 
     static Behavior<Command> create(
@@ -143,7 +144,7 @@ final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
         return this;
     }
 
-    /** Whoever closed the journal has fenced the holder, however its row came to say so. */
+    /** The broker that closed the journal logs that it fenced the holder, however its row came to be FENCED. */
     private Behavior<Command> onDone(Done done) {
         if (done.answer instanceof Input.VictimRead read) {
             read.journal().flatMap(Ledger::fencedBy).filter(me::equals).ifPresent(by -> {

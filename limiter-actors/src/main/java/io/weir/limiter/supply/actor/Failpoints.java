@@ -12,13 +12,14 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * Where a chaos test reaches into the supply protocol of one broker: it may end the process at a step, let its clock run wrong, or
- * leave out a rule for a checker to notice. A broker has {@link #NONE} unless a jar that is not among its own is put on its class path.
+ * leave out a rule for a checker to notice. A broker has {@link #NONE} unless somebody adds a jar to its class path that is not part
+ * of the release.
  *
- * <p>Nothing here lies on a message's way: the gates get their clock, their lease and ε when they are made, and steps are those of
+ * <p>Nothing here is on the message path: the gates get their clock, lease and ε once, when they are made, and all steps belong to
  * the control path.
  */
 public interface Failpoints {
-    /** A step of the protocol, at which the process may end. What gives supply away has left the gate at its "before". */
+    /** A step of the protocol at which the process may end. "Before" a step that gives supply away, it has left the gate. */
     enum Step {
         BEFORE_MINT("the version is claimed, Minted is not stored"),
         AFTER_MINT("Minted is stored; the gate has nothing of it, the version is not done"),
@@ -87,18 +88,18 @@ public interface Failpoints {
         }
     }
 
-    /** What every broker has that was started as usual. */
+    /** A normal broker's. */
     Failpoints NONE = new Failpoints() {};
 
-    /** Called by any thread when the protocol is at this step; may not return. */
+    /** Called by any thread when the protocol is at this step. It may never return. */
     default void reached(Step step) {}
 
-    /** The clock that gates, leases and watches of this broker go by. */
+    /** The clock of this broker's gates, lease and lease watch. */
     default LongSupplier clock() {
         return System::nanoTime;
     }
 
-    /** {@code System.nanoTime} for a time of {@link #clock}, which is what a history is written in. */
+    /** From a time of {@link #clock} to {@code System.nanoTime}, in which an admission history is written. */
     default LongUnaryOperator trueTime() {
         return LongUnaryOperator.identity();
     }
@@ -111,7 +112,7 @@ public interface Failpoints {
         return new Bookkeeper(ledger);
     }
 
-    /** ε by which the gates deflate their rates. */
+    /** ε by which the gates deflate their rates, in millionths. */
     default long driftPpm(long configured) {
         return configured;
     }
@@ -121,7 +122,7 @@ public interface Failpoints {
         return required;
     }
 
-    /** What is armed, for a person who reads the log. */
+    /** What is armed, for the log. */
     default List<String> armed() {
         return List.of();
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Everybody's journals, to be read and, by whoever has fenced their holder, closed. */
+/** All holders' journals: reads them and, for whoever has fenced the holder, closes them. */
 public final class Journals {
     static final long TIMEOUT_MS = 5_000;
 
@@ -28,9 +28,9 @@ public final class Journals {
     }
 
     /**
-     * Replays a journal; fails if that does not come to an end in time.
+     * Replays a journal; fails if the replay does not end in time.
      *
-     * @param closer appends {@code Fenced} in this one's name if the journal is open; empty to only read
+     * @param closer if the journal is open, {@code Fenced} is appended in this holder's name; empty to only read
      */
     public CompletionStage<Ledger> read(Holder of, Optional<Holder> closer) {
         CompletableFuture<Ledger> answer = new CompletableFuture<>();

@@ -16,15 +16,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Renews one holder's lease every L/4, with a connection that nobody else uses and that gives up before the next renewal is due.
- * It lives in the process, not in the cluster's actor system: a broker that the split brain resolver removed keeps what it
- * holds for as long as it reaches the store.
+ * Renews one holder's lease every L/4, over a connection of its own that gives up before the next renewal is due. It lives in the
+ * process, not in the cluster's actor system: a broker that the split brain resolver removed keeps what it holds for as long as
+ * it reaches the store.
  *
- * <p>A refused renewal means fenced: the lease is closed at once, and the process is told to come back as a new incarnation. A
- * renewal that fails otherwise means nothing; if none succeeds, the lease ends by itself.
+ * <p>A refused renewal means fenced: the lease is closed at once, and the process comes back as a new incarnation. A renewal that
+ * fails in any other way means nothing; if none succeeds, the lease ends by itself.
  *
- * <p>Also watches the clock that all of this rests on (SUPPLY.md A2): a machine that was suspended may have a
- * {@code nanoTime} that stood still meanwhile, while the system's uptime went on.
+ * <p>It also checks the clock that all of this relies on (SUPPLY.md A2): while a machine was suspended, {@code nanoTime} may have
+ * stood still though the system's uptime went on.
  */
 public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
     /** What the keeper understands. */
@@ -41,7 +41,7 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
 
     private record Unknown(String reason) implements Command {}
 
-    /** Uptime counts in hundredths of a second, and is read a moment before or after the clock. */
+    /** More than rounding explains: uptime counts in hundredths of a second, and is read a moment before or after the clock. */
     private static final long MOST_DISAGREEMENT_NS = 1_000_000_000L;
 
     private final SupplyStore store;
@@ -56,12 +56,13 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
     private final Duration interval;
     private OptionalLong lastUptimeNs = OptionalLong.empty();
     private long lastNs;
-    private boolean told;
+    /** Whether the last renewal failed, so that the log says it once. */
+    private boolean failing;
 
     /**
      * @param executor for calls that may block for as long as the store's time-out
-     * @param uptimeNs how long the system has been up, suspended time included; empty where that can't be known
-     * @param fenced told once when the lease is over for good
+     * @param uptimeNs how long the system has been up, suspended time included; empty where that is not known
+     * @param fenced run once, when the lease is closed for good
      */
     public static Behavior<Command> create(
             SupplyStore store,
@@ -90,7 +91,7 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
             Runnable fenced,
             Failpoints failpoints) {
         super(context);
-        // Found by itself it would be that of the timers around this behaviour.
+        // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(LeaseKeeper.class);
         this.timers = timers;
         this.store = store;
@@ -116,14 +117,14 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
                 .build();
     }
 
-    /** After each answer, not at a fixed rate: a paused process does not wake to a burst of renewals. */
+    /** Planned after each answer, not at a fixed rate, so that a paused process does not wake to a burst of renewals. */
     private void planNext() {
         timers.startSingleTimer(new RenewalDue(), interval);
     }
 
     private Behavior<Command> onDue() {
         long sentNs = clock.getAsLong();
-        if (slept(sentNs)) {
+        if (wasSuspended(sentNs)) {
             getContext().getLog().warn("{} gives up its lease: the machine was suspended", holder);
             return onRefused();
         }
@@ -142,20 +143,20 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
         return renewed;
     }
 
-    private boolean slept(long nowNs) {
+    private boolean wasSuspended(long nowNs) {
         OptionalLong up = uptimeNs.get();
-        boolean slept = up.isPresent()
+        boolean suspended = up.isPresent()
                 && lastUptimeNs.isPresent()
                 && up.getAsLong() - lastUptimeNs.getAsLong() - (nowNs - lastNs) > MOST_DISAGREEMENT_NS;
         lastUptimeNs = up;
         lastNs = nowNs;
-        return slept;
+        return suspended;
     }
 
     private Behavior<Command> onRenewed(Renewed renewed) {
         lease.renewed(renewed.sentNs);
-        if (told) {
-            told = false;
+        if (failing) {
+            failing = false;
             getContext().getLog().info("{} reaches the store again and renews its lease", holder);
         }
         planNext();
@@ -163,8 +164,8 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
     }
 
     private Behavior<Command> onUnknown(Unknown unknown) {
-        if (!told) {
-            told = true;
+        if (!failing) {
+            failing = true;
             getContext().getLog().warn("{} could not renew its lease: {}", holder, unknown.reason);
         }
         planNext();

@@ -10,14 +10,14 @@ import io.weir.limiter.supply.protocol.PeerMessage;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One broker's end of the way to another: carries fill ratios, transfers of supply and acknowledgements there, and knows where it is.
- * What to tell and how much to hand over is decided by the {@link io.weir.limiter.supply.protocol.SupplyNode}'s ring edges.
+ * Carries this broker's messages (fill ratios, transfers of supply, acknowledgements) to one other broker. What to tell and how much
+ * to hand over is decided by the ring edges of the {@link io.weir.limiter.supply.protocol.SupplyNode}.
  */
 final class RingNeighbour extends AbstractBehavior<PeerMessage> {
     private final ActorRef<SupplyCoordinator.Command> peer;
     private final AtomicLong sent;
 
-    /** @param sent counts what was carried */
+    /** @param sent counts the messages */
     static Behavior<PeerMessage> create(ActorRef<SupplyCoordinator.Command> peer, AtomicLong sent) {
         return Behaviors.setup(context -> new RingNeighbour(context, peer, sent));
     }

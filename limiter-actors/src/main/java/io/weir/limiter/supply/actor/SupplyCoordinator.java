@@ -17,10 +17,10 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.protocol.Effect;
 import io.weir.limiter.supply.protocol.Input;
-import io.weir.limiter.supply.protocol.Observed;
 import io.weir.limiter.supply.protocol.PeerMessage;
+import io.weir.limiter.supply.protocol.ProtocolTimes;
 import io.weir.limiter.supply.protocol.Retention;
-import io.weir.limiter.supply.protocol.Terms;
+import io.weir.limiter.supply.protocol.StoreView;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.time.Duration;
@@ -37,55 +37,55 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * One broker's supply as actors: parent of its {@link SupplyLedger}, which runs the protocol's {@code SupplyNode}, of its
- * {@link BestBuddy}, and of a {@link RingNeighbour} for each other broker. It is the address that other brokers write to; it tells the node
- * what is due, has its effects carried out, and passes the answers on. It decides nothing.
+ * The top of one broker's supply actors: parent of the {@link SupplyLedger}, which runs the protocol's {@code SupplyNode}, of the
+ * {@link BestBuddy}, and of a {@link RingNeighbour} for each broker. Other brokers write to this actor. It feeds the node with what is
+ * due, has the node's effects carried out, and passes the answers back. It decides nothing.
  *
  * <pre>
  *   peers, timers, answers ──► SupplyLedger: SupplyNode ──► journal, gates
  *                                      └──► rows (here)   BestBuddy: fences, claims, journals   RingNeighbour: messages
  * </pre>
  *
- * A ledger that ended is replayed after a pause. What this process has read of the rows, and seen of the leases, goes on.
+ * A ledger that ended is started again after a pause, and replays its journal. The {@link StoreView} goes on.
  */
 public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.Command> {
     /** The name under which every broker's guardian spawns it, so that the others find it. */
-    public static final String NAME = "treasury";
+    public static final String NAME = "supply-coordinator";
 
     /** What it understands. */
     public sealed interface Command {}
 
-    /** From the own ledger. */
+    /** From this broker's ledger. */
     sealed interface FromLedger extends Command {}
 
-    /** From the own buddy. */
+    /** From this broker's {@link BestBuddy}. */
     sealed interface FromBuddy extends Command {}
 
     /** From another broker. */
     public sealed interface FromPeer extends Command {}
 
-    /** The event is stored and carried out. */
+    /** The event is stored, and its effects at the gates are under way. */
     record Stored(SupplyEvent event) implements FromLedger {}
 
-    /** What the node wants done besides its journal and the gates. */
+    /** An effect of the node that concerns neither its journal nor the gates. */
     record Perform(Effect effect) implements FromLedger {}
 
-    /** Who is on the ring now, and who is near. */
+    /** The ring's members and this broker's neighbours changed. */
     record OnRing(Set<BrokerId> members, List<Holder> near) implements FromLedger {}
 
-    /** What became of a step. */
+    /** The answer to an effect. */
     record Answered(Input.Answer answer) implements FromBuddy {}
 
-    /** What another broker's node tells this one's. */
+    /** A message from another broker's node to this one's. */
     public record Mail(PeerMessage message) implements FromPeer {}
 
-    /** The TB adaptor wants to know how topics fare here. */
+    /** The TB adaptor asks for reports of its topics. */
     public record ReportWanted(long round, ActorRef<Adaptor.Reported> replyTo) implements FromPeer, CrossesNodes {}
 
-    /** Somebody wants to see what this broker has of a topic. */
+    /** An operator asks what this broker has of a topic. */
     public record Describe(TopicName topic, ActorRef<Part> replyTo) implements FromPeer, CrossesNodes {}
 
-    /** One broker's part of a topic; rates and bursts in messages. */
+    /** Answers {@link Describe}; rates, bursts and level in messages unless the name says micros. */
     public record Part(
             String broker,
             long incarnation,
@@ -106,7 +106,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     /** The other brokers' addresses, as {@code host:port}. */
     public record Members(Map<BrokerId, String> addresses) implements Command {}
 
-    /** Where the supply actors of all brokers are that this one can write to, itself included. */
+    /** Asks for the coordinators of all reachable brokers, this one included. */
     public record WhoIsThere(ActorRef<Peers> replyTo) implements Command {}
 
     /** Answers {@link WhoIsThere}. */
@@ -115,7 +115,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     /** Something about the rows is new: look at once. */
     public record LookNow() implements FromPeer, CrossesNodes {}
 
-    /** The sweeper runs beside this actor. */
+    /** From the sweeper, which runs on this broker. */
     public record Sweep() implements Command {}
 
     private record Due(Input.Due input) implements Command {}
@@ -128,7 +128,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
 
     private record Done(String what, Throwable failure) implements Command {}
 
-    /** What it is given to work with. */
+    /** What the supply actors work with. */
     public record Dependencies(
             SupplySettings settings,
             Holder me,
@@ -141,22 +141,22 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
             Random random,
             Runnable fenced,
             Failpoints failpoints) {
-        Terms terms() {
-            Terms terms = Terms.of(
+        ProtocolTimes times() {
+            ProtocolTimes times = ProtocolTimes.of(
                     settings.lease().toNanos(),
                     settings.driftPpm(),
                     settings.guard().toNanos(),
                     settings.round().toNanos(),
                     settings.deadBand());
-            return terms.withPatience(failpoints.patienceNs(terms.patienceNs()));
+            return times.withPatience(failpoints.patienceNs(times.patienceNs()));
         }
     }
 
     private final Dependencies with;
-    private final Terms terms;
+    private final ProtocolTimes times;
     private final Holder me;
     private final TimerScheduler<Command> timers;
-    private final Observed observed;
+    private final StoreView view;
     private final ActorRef<BestBuddy.Command> buddy;
     private final Map<BrokerId, ActorRef<Command>> refs = new LinkedHashMap<>();
     private final Map<BrokerId, ActorRef<PeerMessage>> neighbours = new HashMap<>();
@@ -174,16 +174,16 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(SupplyCoordinator.class);
         this.with = with;
-        this.terms = with.terms();
+        this.times = with.times();
         this.me = with.me;
         this.timers = timers;
-        observed = Observed.nothing(terms);
+        view = StoreView.nothing(times);
         Journals journals = new Journals(context.getSystem(), with.failpoints);
         buddy = context.spawn(BestBuddy.create(with, journals, context.getSelf()), "buddy");
         reach(Map.of(me.broker(), context.getSelf()));
         startLedger();
-        timers.startTimerWithFixedDelay(new Due(new Input.RoundDue()), Duration.ofNanos(terms.roundNs()));
-        timers.startTimerWithFixedDelay(new Due(new Input.ResendDue()), Duration.ofNanos(terms.resendNs()));
+        timers.startTimerWithFixedDelay(new Due(new Input.RoundDue()), Duration.ofNanos(times.roundNs()));
+        timers.startTimerWithFixedDelay(new Due(new Input.ResendDue()), Duration.ofNanos(times.resendNs()));
     }
 
     @Override
@@ -211,7 +211,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     }
 
     private Behavior<Command> tell(Input input) {
-        ledger.tell(new SupplyLedger.Told(input));
+        ledger.tell(new SupplyLedger.Feed(input));
         return this;
     }
 
@@ -219,7 +219,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
 
     private void startLedger() {
         ledger = getContext()
-                .spawn(SupplyLedger.create(with, terms, observed, getContext().getSelf()), "ledger-" + ++ledgers);
+                .spawn(SupplyLedger.create(with, times, view, getContext().getSelf()), "ledger-" + ++ledgers);
         getContext().watch(ledger);
         tell(new Input.Members(Set.copyOf(refs.keySet())));
     }
@@ -231,24 +231,24 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
         return this;
     }
 
-    /** A ledger ends when a write's outcome is unknown, or by a broken invariant; either way its journal says what is true. */
+    /** A ledger ends over an unknown outcome or a broken invariant. Either way its journal says what is true. */
     private Behavior<Command> onChildEnded(Terminated ended) {
         if (ended.getRef().equals(ledger) && !closed) {
             with.counters.ledgerRestarts.incrementAndGet();
             if (ended instanceof ChildFailed failed && failed.cause() instanceof IllegalStateException broken) {
                 with.counters.violations.incrementAndGet();
-                getContext().getLog().error("{}'s ledger met what can't be", me, broken);
+                getContext().getLog().error("{}'s ledger found a broken invariant and recovers", me, broken);
             } else {
                 getContext()
                         .getLog()
-                        .warn("{}'s ledger does not know what became of a write and recovers: {}", me, why(ended));
+                        .warn("{}'s ledger does not know the outcome of a write and recovers: {}", me, why(ended));
             }
-            timers.startSingleTimer(new StartLedger(), Duration.ofNanos(terms.recoveryNs()));
+            timers.startSingleTimer(new StartLedger(), Duration.ofNanos(times.recoveryNs()));
         }
         return this;
     }
 
-    /** Down to the first cause: what the store said. */
+    /** The innermost cause, which is what the store said. */
     private static String why(Terminated ended) {
         if (!(ended instanceof ChildFailed failed)) {
             return "it stopped";
@@ -356,7 +356,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                         (answer, failure) -> new Done(what, failure));
     }
 
-    /** Whatever failed is tried again after the next look. */
+    /** What failed is tried again after the next look at the rows. */
     private Behavior<Command> onDone(Done done) {
         if (done.failure != null) {
             getContext().getLog().debug("{} could not {}: {}", me, done.what, done.failure.getMessage());

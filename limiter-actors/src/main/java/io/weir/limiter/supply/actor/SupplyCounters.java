@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a broker's supply did since its process started; written by its actors, read by metrics. */
+/** Counts what a broker's supply actors did since the process started; metrics read it. */
 public final class SupplyCounters {
     public final AtomicLong rounds = new AtomicLong();
-    /** What the supply actors of this broker told those of others, and themselves. */
+    /** Messages to supply actors, of this and other brokers. */
     public final AtomicLong messages = new AtomicLong();
 
     public final AtomicLong sent = new AtomicLong();
@@ -18,10 +18,10 @@ public final class SupplyCounters {
     public final AtomicLong inheritances = new AtomicLong();
     public final AtomicLong mints = new AtomicLong();
     public final AtomicLong ledgerRestarts = new AtomicLong();
-    /** Something that the protocol excludes was seen to happen; must stay 0. */
+    /** How often something was seen that the protocol excludes; must stay 0. */
     public final AtomicLong violations = new AtomicLong();
 
-    /** A topic that something arrived for lately, as of the last round. */
+    /** A topic that had arrivals lately, as of the last round. */
     public record Busy(TopicName topic, Share share, long levelMicros, long demandMicros) {}
 
     private volatile Map<TopicName, Share> stranded = Map.of();
@@ -35,7 +35,7 @@ public final class SupplyCounters {
         busy = now;
     }
 
-    /** What holders that stopped, or are cut off, still have, as far as this broker knows. */
+    /** By topic, what holders that stopped or are cut off still have, as far as this broker knows. */
     public Map<TopicName, Share> stranded() {
         return stranded;
     }

@@ -17,13 +17,13 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.protocol.Effect;
-import io.weir.limiter.supply.protocol.GateSample;
 import io.weir.limiter.supply.protocol.Input;
+import io.weir.limiter.supply.protocol.KnownLimits;
 import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.LimitBook;
-import io.weir.limiter.supply.protocol.Observed;
+import io.weir.limiter.supply.protocol.ProtocolTimes;
+import io.weir.limiter.supply.protocol.StoreView;
 import io.weir.limiter.supply.protocol.SupplyNode;
-import io.weir.limiter.supply.protocol.Terms;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
@@ -34,26 +34,26 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * One holder's journal, and the only one who may append to it while it is open: feeds a {@link SupplyNode}, stores its events, and does
- * what it wants done at the gates. All else that it wants its parent has done.
+ * One holder's journal, and the only actor that appends to it while it is open. It feeds a {@link SupplyNode}, stores the node's
+ * events and carries out its effects at the gates; all other effects it passes to its parent.
  *
- * <p>A write whose outcome is unknown ends this actor, and so does a gate that does not answer. Its parent starts it
- * again; it replays the journal and appends {@code Recovered} before it uses anything. If that number is taken by a late write of its
- * former life, it ends and replays once more; if by {@code Fenced}, it is closed for ever.
+ * <p>A write of unknown outcome ends this actor, and so does a gate that does not answer. Its parent starts it again; it replays the
+ * journal and appends {@code Recovered} before it uses anything. If a late write of its former life has taken that sequence number,
+ * it ends and replays once more; if {@code Fenced} has, it is closed for ever.
  */
 public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Command, SupplyEvent, Ledger> {
     private static final int EVENTS_A_SNAPSHOT = 200;
 
-    /** What the ledger understands. All of it is local. */
+    /** What the ledger understands. All commands are local. */
     public sealed interface Command {}
 
-    /** Something for the node. */
-    record Told(Input input) implements Command {}
+    /** Feed this to the node. */
+    record Feed(Input input) implements Command {}
 
-    /** Somebody wants to see what there is of a topic. */
+    /** Show what this broker has of a topic. */
     record Show(SupplyCoordinator.Describe question) implements Command {}
 
-    /** The TB adaptor wants to know how its topics fare. */
+    /** Report the TB adaptor's topics to it. */
     record Report(SupplyCoordinator.ReportWanted wanted) implements Command {}
 
     private record GatesChanged() implements Command {}
@@ -62,8 +62,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
 
     private final ActorContext<Command> context;
     private final SupplyCoordinator.Dependencies with;
-    private final Terms terms;
-    private final Observed observed;
+    private final ProtocolTimes times;
+    private final StoreView view;
     private final ActorRef<? super SupplyCoordinator.FromLedger> parent;
     /** Absent during the replay. */
     private SupplyNode node;
@@ -75,26 +75,26 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return PersistenceId.ofUniqueId("supply|" + holder.broker() + "|" + holder.incarnation());
     }
 
-    /** @param observed by this process, also before this ledger's life */
+    /** @param view what this process has read of the rows, perhaps before this actor */
     static Behavior<Command> create(
             SupplyCoordinator.Dependencies with,
-            Terms terms,
-            Observed observed,
+            ProtocolTimes times,
+            StoreView view,
             ActorRef<? super SupplyCoordinator.FromLedger> parent) {
-        return Behaviors.setup(context -> new SupplyLedger(context, with, terms, observed, parent));
+        return Behaviors.setup(context -> new SupplyLedger(context, with, times, view, parent));
     }
 
     private SupplyLedger(
             ActorContext<Command> context,
             SupplyCoordinator.Dependencies with,
-            Terms terms,
-            Observed observed,
+            ProtocolTimes times,
+            StoreView view,
             ActorRef<? super SupplyCoordinator.FromLedger> parent) {
         super(journalOf(with.me()));
         this.context = context;
         this.with = with;
-        this.terms = terms;
-        this.observed = observed;
+        this.times = times;
+        this.view = view;
         this.parent = parent;
     }
 
@@ -108,7 +108,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return LedgerReader.SNAPSHOTS;
     }
 
-    /** So that a victim is replayed in milliseconds whatever its age. Snapshots hold all that the deleted events said. */
+    /** Snapshots let a victim be replayed in milliseconds whatever its age. They hold all that the deleted events said. */
     @Override
     public RetentionCriteria retentionCriteria() {
         return RetentionCriteria.snapshotEvery(EVENTS_A_SNAPSHOT, 2).withDeleteEventsOnSnapshot();
@@ -130,8 +130,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     public SignalHandler<Ledger> signalHandler() {
         return newSignalHandlerBuilder()
                 .onSignal(RecoveryCompleted.instance(), ledger -> {
-                    node = new SupplyNode(terms, with.failpoints().bookkeeper(ledger), observed, with.random());
-                    context.getSelf().tell(new Told(new Input.Begin(System.nanoTime())));
+                    node = new SupplyNode(times, with.failpoints().bookkeeper(ledger), view, with.random());
+                    context.getSelf().tell(new Feed(new Input.Begin(System.nanoTime())));
                 })
                 .build();
     }
@@ -140,7 +140,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     public CommandHandler<Command, SupplyEvent, Ledger> commandHandler() {
         return newCommandHandlerBuilder()
                 .forAnyState()
-                .onCommand(Told.class, (ledger, command) -> onTold(command.input))
+                .onCommand(Feed.class, (ledger, command) -> onFeed(command.input))
                 .onCommand(Show.class, (ledger, command) -> onShow(command.question))
                 .onCommand(Report.class, (ledger, command) -> onReport(command.wanted))
                 .onCommand(GatesChanged.class, (ledger, command) -> Effect().none())
@@ -148,13 +148,13 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
                 .build();
     }
 
-    private EffectBuilder<SupplyEvent, Ledger> onTold(Input input) {
+    private EffectBuilder<SupplyEvent, Ledger> onFeed(Input input) {
         List<Effect> effects = node.on(input, with.clock().getAsLong());
         publish(input);
         return perform(effects);
     }
 
-    /** What others may see of it. */
+    /** Publishes what metrics and the log show of this input's effect. */
     private void publish(Input input) {
         if (input instanceof Input.Sampled) {
             with.counters().rounds.incrementAndGet();
@@ -193,13 +193,13 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         afterCommit = List.of();
         parent.tell(new SupplyCoordinator.Stored(event));
         if (node.hasMore()) {
-            context.getSelf().tell(new Told(new Input.GoOn()));
+            context.getSelf().tell(new Feed(new Input.GoOn()));
         }
     }
 
     private void carryOut(Effect effect) {
         if (effect instanceof Effect.RemoveAtGate e) {
-            atTheGates(with.gates().remove(with.me(), e.wanted()), removed -> new Told(new Input.Removed(removed)));
+            atTheGates(with.gates().remove(with.me(), e.wanted()), removed -> new Feed(new Input.Removed(removed)));
         } else if (effect instanceof Effect.AddAtGate e) {
             atTheGates(with.gates().add(with.me(), e.more()), done -> new GatesChanged());
         } else if (effect instanceof Effect.ResetGate e) {
@@ -207,7 +207,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         } else if (effect instanceof Effect.SampleGates e) {
             context.pipeToSelf(
                     with.gates().samples(),
-                    (samples, failure) -> new Told(
+                    (samples, failure) -> new Feed(
                             failure == null ? new Input.Sampled(e.sequence(), samples) : new Input.SampleFailed()));
         } else {
             parent.tell(new SupplyCoordinator.Perform(effect));
@@ -231,7 +231,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return Effect().none();
     }
 
-    /** Reads what does not change: it runs on the gates' thread. */
+    /** Runs on the gates' thread, so it reads only what never changes. */
     private SupplyCoordinator.Part part(GateSample sample, Share stored, Share inFlight, Share stranded) {
         double micros = Limit.MICROS;
         long leaseMs = with.leaseRemainingNs().getAsLong() / 1_000_000;
@@ -255,8 +255,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     }
 
     private EffectBuilder<SupplyEvent, Ledger> onReport(SupplyCoordinator.ReportWanted wanted) {
-        List<Adaptor.Report> reports = observed.limits().pages().stream()
-                .map(LimitBook.Page::last)
+        List<Adaptor.Report> reports = view.limits().entries().stream()
+                .map(KnownLimits.Entry::last)
                 .filter(row -> row.sharing() == Sharing.ADAPTOR && !row.limit().isNone())
                 .map(this::report)
                 .toList();

@@ -10,15 +10,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The rows that the supply protocol needs of the store, besides the journals. Every change is one conditional update that the
- * store decides and commits in one step: the conditions are those of {@link LeaseRow} and {@link LimitRow}. A call blocks for
- * at most the time that the implementation was given and then throws, which means that its outcome is unknown.
+ * The store's rows that the supply protocol needs besides the journals. Every change is one conditional update that the store
+ * decides and commits in one step; the conditions are those of {@link LeaseRow} and {@link LimitRow}. A call blocks at most for the
+ * time-out that the implementation was given, and then throws, which means that its outcome is unknown.
  */
 public interface SupplyStore {
-    /** What changed in the limits' rows after {@code after}, oldest first. */
+    /** Changed rows of limits, the oldest first, and the number of the last change among them. */
     record LimitChanges(long upTo, List<LimitRow> rows) {}
 
-    /** A new holder's row, LIVE; the same again for a holder that has one. */
+    /** A new holder's row, LIVE; for a holder that has a row, that row. */
     LeaseRow register(Holder holder);
 
     /** {@link LeaseRow#renew}: false if the row is no longer LIVE. */
@@ -36,21 +36,22 @@ public interface SupplyStore {
     /** {@link LeaseRow#done}. */
     void inherited(Holder victim, Account account);
 
-    /** All rows but those of holders that stopped and were inherited whole. */
+    /** All rows except those of closed holders, which have stopped and were inherited from completely. */
     List<LeaseRow> rows();
 
     Optional<LeaseRow> row(Holder holder);
 
-    /** Every version that was inserted or changed after {@code after}, a number that an earlier answer gave, or 0 for all. */
+    /** Versions inserted or changed after {@code after}: the {@code upTo} of an earlier answer, or 0 for all. */
     LimitChanges limitsAfter(long after);
 
     /** All versions of one topic, the oldest first. */
     List<LimitRow> limits(TopicName topic);
 
     /**
-     * Adds the first version of a topic that has none, whatever its number, or v + 1 if v is done ({@link LimitRow#next}); false if it
-     * can't be. True also if the version is there already with the same limit, floor and sharing, whoever mints it: an insert of unknown
-     * outcome may be repeated. And true without a row if a topic that has none is to have nothing: a deletion whose rows were removed.
+     * Adds the first version of a topic that has none, whatever its number, or version v + 1 if v is done ({@link LimitRow#next});
+     * false if neither applies. True also if the version exists with the same limit, floor and sharing, whoever mints it, so that an
+     * insert of unknown outcome may be repeated. And true without a new row if a topic without rows is to be deleted: its rows
+     * were removed already.
      */
     boolean insert(LimitRow row);
 
@@ -60,12 +61,13 @@ public interface SupplyStore {
     /** {@link LimitRow#finished}. */
     void finished(TopicName topic, long version);
 
-    /** At most so many of the holders that stopped and were inherited whole, which {@link #rows} leaves out. */
+    /** At most so many closed holders, which {@link #rows} leaves out. */
     List<Holder> closed(int most);
 
     /**
-     * Removes a closed holder's row, journal and snapshots; what {@link Retention} says may go. False, and nothing is removed, if
-     * its row is not closed, or a row names it as the heir of what is not inherited yet, or as the minter of a version that is not done.
+     * Removes a closed holder's row, journal and snapshots, after {@link Retention} has said that they may go. Removes nothing and
+     * answers false if its row is not closed, or if a row names it as the heir of an account that is not yet inherited or as the
+     * minter of a version that is not done.
      */
     boolean forget(Holder closed);
 

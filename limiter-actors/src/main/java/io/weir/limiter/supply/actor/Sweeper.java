@@ -6,8 +6,8 @@ import akka.actor.typed.javadsl.Behaviors;
 import java.time.Duration;
 
 /**
- * A cluster singleton that has the broker it runs on look after what nobody else finished: victims that no heir took on, versions
- * of a limit whose minter died. It decides nothing by itself, so two of it do no harm.
+ * A cluster singleton that makes the broker it runs on take care of what nobody else finished: victims without an heir, versions of a
+ * limit whose minter died. It decides nothing itself, so two of it do no harm.
  */
 public final class Sweeper {
     private enum Due {
@@ -16,9 +16,9 @@ public final class Sweeper {
 
     private Sweeper() {}
 
-    /** @param local the supply of the broker that it runs on */
+    /** @param local the coordinator of the broker that it runs on */
     public static Behavior<?> create(ActorRef<SupplyCoordinator.Command> local, SupplyCoordinator.Dependencies with) {
-        Duration interval = Duration.ofNanos(with.terms().sweepNs());
+        Duration interval = Duration.ofNanos(with.times().sweepNs());
         return Behaviors.<Due>withTimers(timers -> {
             timers.startTimerWithFixedDelay(Due.DUE, interval);
             return Behaviors.receive(Due.class)

@@ -18,8 +18,8 @@ import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * What passed one broker's gates, for a checker: a file that is written through shared memory, so that what was recorded
- * stays when the process is killed in the next instant. When a file is full the next one is begun.
+ * What passed one broker's gates, for a checker: a file that is written through shared memory, so that a record survives even
+ * if the process is killed in the next instant. When a file is full, the next one begins.
  *
  * <pre>
  *   0      8             16      20       22       23      24                 32
@@ -40,7 +40,7 @@ public final class AdmissionHistory {
             long leaseLeftNs) {}
 
     private static final int HEAD = 32;
-    /** The longest key, rounded up so that stamps stay aligned. */
+    /** The longest topic name, rounded up so that stamps stay aligned. */
     private static final int NAME = 136;
 
     private static final int RECORD = HEAD + NAME;
@@ -53,11 +53,11 @@ public final class AdmissionHistory {
     private MappedByteBuffer file;
     private int next = RECORDS;
 
-    public AdmissionHistory(Path directory, BrokerId broker) {
+    AdmissionHistory(Path directory, BrokerId broker) {
         this(directory, broker, LongUnaryOperator.identity());
     }
 
-    /** @param trueTime {@code nanoTime} for a time of the gates' clock, which a test may let run wrong */
+    /** @param trueTime from the gates' clock, which a test may let run wrong, to {@code nanoTime} */
     public AdmissionHistory(Path directory, BrokerId broker, LongUnaryOperator trueTime) {
         this.trueTime = trueTime;
         this.directory = directory;
@@ -65,7 +65,7 @@ public final class AdmissionHistory {
     }
 
     /** @param gateNs by the gates' clock */
-    public void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
+    void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
         long stampNs = trueTime.applyAsLong(gateNs);
         if (next == RECORDS) {
             begin(stampNs);
@@ -78,7 +78,7 @@ public final class AdmissionHistory {
         file.put(at + 22, (byte) (kept ? 1 : 0));
         file.putLong(at + 24, leaseLeftNs);
         file.put(at + HEAD, name);
-        // Last, so that a record is either whole or not there.
+        // The stamp comes last, so that a record is either whole or not there.
         file.putLong(at, stampNs == 0 ? 1 : stampNs);
     }
 

@@ -2,7 +2,7 @@ package io.weir.limiter.supply.gate;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.algorithm.Lease;
-import io.weir.limiter.supply.protocol.GateSample;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
@@ -18,19 +18,19 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
  * The gates of this broker, one a topic. They belong to the one thread that admits, the <i>writer</i>, and live as long as the
- * process: actors come and go, and so do incarnations. Whoever else wants something of them puts a command into a bounded
- * queue, which the writer carries out between messages, and is answered by a future that the writer completes.
+ * process, whatever actors and incarnations come and go. Other threads put commands into a bounded queue; the writer carries
+ * them out between messages and completes a future with the answer.
  *
- * <p>When the queue is full the command fails at once. Nobody loses supply by that: a ledger that fails recovers, and
+ * <p>When the queue is full, a command fails at once. No supply is lost by that: a ledger whose command fails recovers, and
  * resets the gates to what its journal says.
  */
 public final class Gates {
     private static final int QUEUE = 1024;
-    /** So many topics are looked at between two messages, so that a report of thousands delays none noticeably. */
+    /** At most so many topics are sampled between two messages, so that sampling thousands delays no message noticeably. */
     private static final int SAMPLES_AT_ONCE = 128;
 
     private interface Command {
-        /** Whether it is done; else it goes on after the next messages. */
+        /** Answers whether it is done; if not, it is run again after the next messages. */
         boolean run(long nowNs);
     }
 
@@ -39,7 +39,7 @@ public final class Gates {
     private final AdmissionHistory history;
     private final ManyToOneConcurrentArrayQueue<Command> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
     private final Map<TopicName, TopicGate> gates = new ConcurrentHashMap<>();
-    // The writer's own.
+    // Only the writer touches these.
     private final List<TopicGate> active = new ArrayList<>();
     private Holder holder;
     private Lease lease;
@@ -62,7 +62,7 @@ public final class Gates {
         this.wakeWriter = wakeWriter;
     }
 
-    /** The writer's duty: carries out what was asked for; answers how much. */
+    /** The writer's duty: carries out commands; answers how many. */
     public int poll(long nowNs) {
         int done = 0;
         while (done < QUEUE) {
@@ -80,7 +80,7 @@ public final class Gates {
         return done;
     }
 
-    /** The writer's way to a topic's gate; one that nobody gave supply refuses everything. */
+    /** A topic's gate, for the writer. A gate that has no supply refuses everything. */
     public TopicGate gate(TopicName topic, long nowNs) {
         TopicGate gate = gates.get(topic);
         if (gate == null) {
@@ -95,7 +95,7 @@ public final class Gates {
         return gates.values();
     }
 
-    /** Another incarnation begins, with nothing. What the former one held is gone from the gates. */
+    /** Another incarnation begins with nothing. What the former one held is gone from the gates. */
     public CompletionStage<Void> begin(Holder newHolder, Lease newLease) {
         return ask(nowNs -> {
             holder = newHolder;
@@ -105,12 +105,12 @@ public final class Gates {
         });
     }
 
-    /** Completes when the writer has come by: what it admits from now on, it admits knowing what was told before this call. */
+    /** Completes when the writer has run it: whatever it admits from then on, it admits after all commands before this one. */
     public CompletionStage<Void> barrier() {
         return ask(nowNs -> null);
     }
 
-    /** {@link io.weir.limiter.supply.gate.algorithm.Gate#release}; answers what it was. For the holder it is meant for only. */
+    /** {@link io.weir.limiter.supply.gate.algorithm.Gate#release}; answers what was removed: nothing if {@code of} is not the holder now. */
     public CompletionStage<Map<TopicName, Holding>> remove(Holder of, Map<TopicName, Holding> wanted) {
         return ask(nowNs -> {
             Map<TopicName, Holding> removed = new LinkedHashMap<>();
@@ -122,6 +122,7 @@ public final class Gates {
         });
     }
 
+    /** Adds this, unless {@code to} is not the holder now. */
     public CompletionStage<Void> add(Holder to, Map<TopicName, Holding> more) {
         return ask(nowNs -> {
             if (to.equals(holder)) {
@@ -131,7 +132,7 @@ public final class Gates {
         });
     }
 
-    /** The gates of this holder hold exactly this, at level 0. */
+    /** Lets the gates hold exactly this, at level 0, unless {@code of} is not the holder now. */
     public CompletionStage<Void> reset(Holder of, Map<TopicName, Holding> all) {
         return ask(nowNs -> {
             if (of.equals(holder)) {
@@ -142,12 +143,12 @@ public final class Gates {
         });
     }
 
-    /** What the gate of one topic holds, and what is asked of it. */
+    /** What one topic's gate holds, and what is asked of it. */
     public CompletionStage<GateSample> sample(TopicName topic) {
         return ask(nowNs -> gate(topic, nowNs).sample(nowNs));
     }
 
-    /** The topics that something arrived for lately; of all others the demand is 0. */
+    /** Samples of the topics that had arrivals lately; the demand for all others is 0. */
     public CompletionStage<List<GateSample>> samples() {
         CompletableFuture<List<GateSample>> answer = new CompletableFuture<>();
         List<GateSample> samples = new ArrayList<>();
@@ -160,14 +161,14 @@ public final class Gates {
             if (end < active.size()) {
                 return false;
             }
-            forgetTheQuiet(nowNs);
+            delistQuiet(nowNs);
             answer.complete(samples);
             return true;
         });
         return answer;
     }
 
-    private void forgetTheQuiet(long nowNs) {
+    private void delistQuiet(long nowNs) {
         for (Iterator<TopicGate> all = active.iterator(); all.hasNext(); ) {
             TopicGate gate = all.next();
             if (!gate.active(nowNs)) {

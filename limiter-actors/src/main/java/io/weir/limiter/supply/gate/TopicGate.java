@@ -6,18 +6,18 @@ import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lease;
-import io.weir.limiter.supply.protocol.GateSample;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * One topic's gate at this broker, with what it counts. It is the same object for as long as the process lives, so the data
- * path keeps it; which incarnation's supply it holds changes beneath. One thread admits, everybody may read the counters.
+ * One topic's gate at this broker, with its counters. It is the same object for as long as the process lives, so the message path
+ * may keep a reference; the incarnation whose supply it holds may change. One thread admits, any thread may read the counters.
  */
 public final class TopicGate {
-    /** A quarter of a second's arrivals weigh an eighth: fast enough to follow demand in a few rounds, slow enough not to follow noise. */
+    /** Demand is measured over eight slots of 250 ms: it follows a change in a few rounds, and hardly follows noise. */
     private static final long SLOT_NS = 250_000_000L;
 
     private static final int SLOTS = 8;
@@ -38,7 +38,7 @@ public final class TopicGate {
     private boolean listed;
 
     /**
-     * @param history null where nobody checks
+     * @param history where admissions are recorded; null for nowhere
      * @param active where it lists itself when something arrives
      */
     TopicGate(
@@ -76,19 +76,19 @@ public final class TopicGate {
         return count(gate.admit(tokens, clock), tokens);
     }
 
-    /** The same for a message that is decided right after the one before, see {@link Gate#admitNext}. */
+    /** The same for a message that is decided right after the one before: see {@link Gate#admitNext}. */
     public boolean admitNext(int tokens, LongSupplier clock) {
         return count(gate.admitNext(tokens, clock), tokens);
     }
 
-    /** Whatever comes next does not follow right after the one before. */
+    /** The next message is not decided right after the last one, so it needs readings of the clock of its own. */
     public void endRun() {
         gate.endRun();
     }
 
     /**
-     * The same by when the message came rather than by when its turn is ({@link Gate#admitAt}): the bound then holds over arrivals,
-     * and a thread that is late neither gives nor costs a message its token.
+     * The same by the message's arrival rather than by the time of its decision ({@link Gate#admitAt}): the bound then holds over
+     * arrivals, and a late thread neither gives a message a token nor costs it one.
      */
     public boolean admitAt(int tokens, long arrivalNs, LongSupplier clock) {
         return count(gate.admitAt(tokens, arrivalNs, clock), tokens);
@@ -117,7 +117,7 @@ public final class TopicGate {
         return gate.stampNs();
     }
 
-    /** When it was decided, by the clock as the gate read it for that. */
+    /** When the last message was decided, as the gate read the clock. */
     public long readNs() {
         return gate.readNs();
     }
@@ -147,7 +147,7 @@ public final class TopicGate {
         refused.lazySet(refused.getPlain() + messages);
     }
 
-    /** Tokens that waiting messages ask for, as last told. */
+    /** Sets how many tokens the waiting messages ask for. */
     public void waiting(long tokens) {
         waiting = tokens;
     }
@@ -156,7 +156,7 @@ public final class TopicGate {
         return admitted.get() + admittedKept.get();
     }
 
-    /** Of {@link #admitted}, from the account that needs no lease. */
+    /** The part of {@link #admitted} that came from the kept account. */
     public long admittedKept() {
         return admittedKept.get();
     }
@@ -169,7 +169,7 @@ public final class TopicGate {
         return refused.get();
     }
 
-    /** What the gate holds and what is asked of it; for the thread that admits. */
+    /** For the thread that admits. */
     GateSample sample(long nowNs) {
         return new GateSample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
     }

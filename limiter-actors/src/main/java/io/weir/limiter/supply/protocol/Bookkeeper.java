@@ -31,20 +31,20 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * One holder's decisions: commands in, effects out, one at a time; while it is not {@link #idle} the caller keeps commands
- * back. Everything that gives supply away leaves the gate <i>before</i> it is stored, everything that brings some
- * reaches the gate <i>after</i>. So at any crash the gate held at most what the journal says.
+ * One holder's decisions about its own ledger: commands in, effects out, one at a time. While it is not {@link #idle}, the caller
+ * holds commands back. Supply that goes leaves the gate <i>before</i> its event is stored; supply that comes reaches the gate
+ * <i>after</i>. So at any crash the gate held at most what the journal says.
  *
  * <pre>
  *          debit, burn, refloor           removed (something)
  *   IDLE ───────────────────► AT_THE_GATE ─────────────────────────► WRITING ──── not known, or met by another event: it ends
  *    ▲  ◄──────────────────────────┘ removed (nothing)              ▲   │
- *    │  ── mint, transfer, inherit, destinationClosed, recover ─────┘   │
+ *    │  ── mint, credit, inherit, destinationClosed, recover ───────┘   │
  *    └──────────────────────────── committed ◄──────────────────────────┘         CLOSED: replayed a journal with Fenced in it
  * </pre>
  *
- * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So a bookkeeper
- * whose write is not known to be stored is no more; the next one replays, and {@link #recover}s.
+ * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So a
+ * bookkeeper whose write is not known to be stored is discarded; the next one replays the journal and {@link #recover}s.
  */
 public class Bookkeeper {
     private enum State {
@@ -55,14 +55,20 @@ public class Bookkeeper {
     }
 
     private final Ledger ledger;
+    /** Own transfers that were acknowledged and are still the pair's last in the ledger. */
     private final Set<Transfer.Id> arrived = new HashSet<>();
+
     private State state = State.IDLE;
+    /** AT_THE_GATE: makes the event of what the gate has removed. */
     private Function<Map<TopicName, Holding>, SupplyEvent> onRemoved;
-    private SupplyEvent writing;
-    private Holder creditor;
-    private Predicate<Holder> gone = holder -> false;
-    /** Whom what leaves the gate is for; null if it is burned or divided otherwise. */
+    /** AT_THE_GATE: the receiver of what leaves the gate; null if it is burned or split anew. */
     private Holder debiting;
+    /** WRITING: the event that is not yet known to be stored. */
+    private SupplyEvent writing;
+    /** WRITING a credit: who sent the transfer, and gets the acknowledgement. */
+    private Holder acknowledgeTo;
+
+    private Predicate<Holder> gone = holder -> false;
 
     public Bookkeeper(Ledger ledger) {
         this.ledger = ledger;
@@ -72,10 +78,10 @@ public class Bookkeeper {
     }
 
     /**
-     * To be called first, on the replayed journal: nothing of it may be used before this is committed. A write of a former life, sent
-     * and not answered, may land at the next number at any time; an event of its own there settles that. (SUPPLY.md used a replay at
-     * once. A late {@code Debited} then takes away what the gate uses: an heir adopts and delivers it while the kept account still
-     * admits with it.) The gate goes on meanwhile: what it holds is at most what either outcome leaves.
+     * Comes first after a replay: nothing of the ledger may be used before this is committed. A former life may have sent a write that
+     * was not answered and can still land at the next sequence number; an own event at that number settles it. (SUPPLY.md used what a
+     * replay said at once. A late {@code Debited} would then take away what the gate uses: an heir adopts and delivers the
+     * transfer while the kept account still admits with it.) The gate goes on meanwhile: it holds at most what either outcome leaves.
      */
     public List<Effect> recover(long life) {
         return state == State.CLOSED ? List.of(new Effect.CloseGate()) : write(new Recovered(life));
@@ -93,13 +99,13 @@ public class Bookkeeper {
         return state == State.CLOSED;
     }
 
-    /** Nothing is handed to those for whom this holds: whoever was seen fenced or stopped may be forgotten ({@link Retention}). */
+    /** Nothing is handed to these holders: once seen fenced or stopped, a holder may be forgotten ({@link Retention}). */
     void avoid(Predicate<Holder> holders) {
         gone = holders;
     }
 
-    /** Whether a transfer to this holder may begin: one is open for a pair. */
-    public boolean canDebit(Holder to) {
+    /** Whether a transfer to this holder may begin. Only one may be open for each directed pair. */
+    boolean canDebit(Holder to) {
         return !gone.test(to)
                 && ledger.openTransfers().stream()
                         .noneMatch(transfer -> transfer.id().from().equals(ledger.holder())
@@ -107,10 +113,10 @@ public class Bookkeeper {
                                 && !arrived.contains(transfer.id()));
     }
 
-    /** The part of {@code mine} that goes to a broker with {@code theirs} when the ring's step is {@code wanted}. */
+    /** The part of {@code mine} that goes to a holder of {@code theirs} when the ring's step is {@code wanted}. */
     protected Holding part(Holding mine, Holding theirs, Share wanted, boolean theyNeedItMore) {
         Holding cut = mine.cutFor(theirs, wanted);
-        return cut.isNone() && wanted.rateMicros() > 0 && theyNeedItMore ? Exchange.oneAccount(mine) : cut;
+        return cut.isNone() && wanted.rateMicros() > 0 && theyNeedItMore ? RingStep.oneAccount(mine) : cut;
     }
 
     public List<Effect> debit(Holder to, Map<TopicName, Holding> wanted) {
@@ -123,8 +129,8 @@ public class Bookkeeper {
         return effects;
     }
 
-    /** Burns as much of the topic's debt as is here; with nothing owed, it says again that the version is done. */
-    public List<Effect> burn(TopicName topic) {
+    /** Burns as much of the topic's debt as this holder has. If nothing is left to burn, marks the version done once more. */
+    List<Effect> burn(TopicName topic) {
         Debt debt = ledger.debts().get(topic);
         if (debt == null) {
             return List.of();
@@ -141,8 +147,8 @@ public class Bookkeeper {
                                 topic, debt.version(), removed.get(topic).empty()));
     }
 
-    /** Splits a share anew between its accounts, by its floor φ. The whole of it leaves the gate until that is stored. */
-    public List<Effect> refloor(TopicName topic, int floorPermille) {
+    /** Splits a share anew between its accounts, by its floor φ. All of it leaves the gate until the split is stored. */
+    List<Effect> refloor(TopicName topic, int floorPermille) {
         Holding mine = ledger.share(topic);
         return mine.wantsSplit(floorPermille)
                 ? atTheGate(Map.of(topic, mine), removed -> {
@@ -164,8 +170,8 @@ public class Bookkeeper {
         return something.isEmpty() ? List.of() : write(onRemoved.apply(something));
     }
 
-    /** A transfer arrived, perhaps not for the first time and perhaps for a former incarnation. */
-    public List<Effect> transfer(Transfer transfer, Holder sender) {
+    /** Credits a transfer that arrived, perhaps not for the first time, perhaps meant for a former incarnation. */
+    public List<Effect> credit(Transfer transfer, Holder sender) {
         require(State.IDLE);
         if (!transfer.id().to().equals(ledger.holder())) {
             return List.of();
@@ -173,7 +179,7 @@ public class Bookkeeper {
         if (seen(transfer.id())) {
             return List.of(new Effect.Acknowledge(transfer.id(), sender));
         }
-        creditor = sender;
+        acknowledgeTo = sender;
         return write(new Credited(transfer));
     }
 
@@ -181,8 +187,8 @@ public class Bookkeeper {
         return ledger.credited(id);
     }
 
-    /** The destination has credited it. Own transfers are not journalled: the pair's next one replaces this. */
-    public List<Effect> acknowledged(Transfer.Id id) {
+    /** The destination has credited it. For an own transfer nothing is stored: the pair's next one replaces it. */
+    List<Effect> acknowledged(Transfer.Id id) {
         if (state != State.IDLE || !ledger.isOpen(id)) {
             return List.of();
         }
@@ -193,8 +199,8 @@ public class Bookkeeper {
         return write(new Delivered(id));
     }
 
-    /** Whether what this holder has open, is about to debit or about to adopt may make it look into that holder's journal. */
-    public boolean mayLookUp(Holder closed) {
+    /** Whether a transfer that is open, about to be debited or about to be adopted may need that holder's journal. */
+    boolean mayLookUp(Holder closed) {
         boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
         List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
         return state == State.AT_THE_GATE && closed.equals(debiting)
@@ -203,8 +209,8 @@ public class Bookkeeper {
                         .anyMatch(transfer -> transfer.id().to().equals(closed));
     }
 
-    /** Ends one open transfer to a holder whose journal is closed, which shows for ever whether it arrived. */
-    public List<Effect> destinationClosed(Ledger destination) {
+    /** Ends one open transfer to a holder whose journal is closed: that journal says for ever whether it was credited. */
+    List<Effect> destinationClosed(Ledger destination) {
         require(State.IDLE);
         if (!destination.closed()) {
             return List.of();
@@ -220,23 +226,23 @@ public class Bookkeeper {
         return List.of();
     }
 
-    /** Sends again what is not known to have arrived. */
-    public List<Effect> resend() {
+    /** Sends all transfers again that are not known to have arrived. */
+    List<Effect> resend() {
         return inFlight().stream().<Effect>map(Effect.Send::new).toList();
     }
 
-    /** Open transfers that are not known here to have arrived. */
-    public List<Transfer> inFlight() {
+    /** Open transfers that are not known to have arrived. */
+    List<Transfer> inFlight() {
         return ledger.openTransfers().stream()
                 .filter(transfer -> !arrived.contains(transfer.id()))
                 .toList();
     }
 
     /**
-     * Mints what a version adds and takes on the debt of what it lowers. Full only if the store knows nothing of
-     * the name: a bucket that is deleted and created again would otherwise give 2b ({@link Retention}).
+     * Mints what a version adds, and takes on the debt of what it takes away. The bucket starts full only if the store knows no
+     * earlier version of the name: one that is deleted and created again would otherwise give 2b ({@link Retention}).
      *
-     * @param row read from the store, with this holder as its minter
+     * @param row as read from the store; nothing happens unless this holder is its minter
      * @param before the limit of the version before; none for the first
      */
     public List<Effect> mint(LimitRow row, Share before) {
@@ -282,7 +288,7 @@ public class Bookkeeper {
         return victim.openTransfers();
     }
 
-    /** The write is stored. */
+    /** The event being written is stored. */
     public List<Effect> committed() {
         require(State.WRITING);
         SupplyEvent event = writing;
@@ -297,7 +303,7 @@ public class Bookkeeper {
         if (event instanceof Credited e) {
             return List.of(
                     new Effect.AddAtGate(e.transfer().holdings()),
-                    new Effect.Acknowledge(e.transfer().id(), creditor));
+                    new Effect.Acknowledge(e.transfer().id(), acknowledgeTo));
         }
         if (event instanceof Refunded) {
             return List.of(new Effect.AddAtGate(refunded));

@@ -13,30 +13,30 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a {@link SupplyNode} wants done, in the order given; an {@link Append} is the last of its list. A crash may fall between any
- * two. {@link Input} has the answers.
+ * What a {@link SupplyNode} wants done. A list of effects is carried out in its order; an {@link Append} is the last of its list. A
+ * crash may fall between any two. {@link Input} has the answers.
  */
 public sealed interface Effect {
     // ---- at the gates
 
-    /** Remove, and answer {@link Input.Removed}. */
+    /** Remove up to this, and answer {@link Input.Removed}. */
     record RemoveAtGate(Map<TopicName, Holding> wanted) implements Effect {}
 
-    /** Stored, so the gate may use it. */
+    /** Give this to the gate: it is stored, so it may be used. */
     record AddAtGate(Map<TopicName, Holding> more) implements Effect {}
 
-    /** What the gate holds is exactly this, at level 0. */
+    /** Let the gate hold exactly this, at level 0. */
     record ResetGate(Map<TopicName, Holding> all) implements Effect {}
 
-    /** Close the gate for ever: the journal is. */
+    /** Close the gate for ever: the journal is closed. */
     record CloseGate() implements Effect {}
 
-    /** Look at the gates, and answer {@link Input.Sampled} with the same number, or {@link Input.SampleFailed}. */
+    /** Sample the gates; answer {@link Input.Sampled} with the same sequence number, or {@link Input.SampleFailed}. */
     record SampleGates(long sequence) implements Effect {}
 
     // ---- the own journal
 
-    /** Append under this number; answer {@link Input.Committed}, or end. */
+    /** Append under this sequence number; answer {@link Input.Committed}, or end the node. */
     record Append(long sequence, SupplyEvent event) implements Effect {}
 
     // ---- to peers
@@ -47,7 +47,7 @@ public sealed interface Effect {
     /** Tell whoever sent the transfer that it is credited. */
     record Acknowledge(Transfer.Id transfer, Holder to) implements Effect {}
 
-    /** Tell another broker something that it will be told again. */
+    /** Tell another broker something; if the message is lost, a later one says it again. */
     record Tell(BrokerId to, PeerMessage message) implements Effect {}
 
     // ---- rows
@@ -55,13 +55,13 @@ public sealed interface Effect {
     /** Read all rows; answer {@link Input.Looked} or {@link Input.LookFailed}. */
     record ReadRows(long limitsAfter) implements Effect {}
 
-    /** {@link Input.LookDue} is due after so long. */
+    /** Feed {@link Input.LookDue} after this delay. */
     record LookAfter(long delayNs) implements Effect {}
 
-    /** {@link LimitRow#finished}; said again as long as it may be unknown. */
+    /** {@link LimitRow#finished}; repeated until the row says so. */
     record MarkDone(TopicName topic, long version) implements Effect {}
 
-    /** {@link LimitRow#claim} for this holder; tried again as long as it may be unknown. */
+    /** {@link LimitRow#claim} for this holder; if the answer is lost, a later sweep repeats it. */
     record ClaimMint(TopicName topic, long version, Optional<Holder> expected) implements Effect {}
 
     // ---- a victim, in steps that are answered by StepDone, VictimRead or StepFailed
@@ -70,8 +70,8 @@ public sealed interface Effect {
     record Fence(Holder victim, long observedRenewSeq) implements Effect {}
 
     /**
-     * Read the row and then, unless it is known and closed, the journal. An open journal is closed in this holder's name if the row is
-     * not LIVE; met by another event there, nothing is known.
+     * Read the row, and then the journal if {@code journalToo}. If the row is not LIVE and the journal is open, close it in this
+     * holder's name. If another event takes that sequence number first, the answer is {@link Input.StepFailed}.
      */
     record ReadVictim(Holder victim, boolean journalToo) implements Effect {}
 
@@ -86,16 +86,16 @@ public sealed interface Effect {
     /** Answer {@link Input.JournalRead} or {@link Input.JournalUnread}. */
     record ReadJournal(Holder of) implements Effect {}
 
-    // ---- what nothing can need any more
+    // ---- what nobody needs any more
 
-    /** At most so many of the closed holders; answer {@link Input.ClosedRead}, or nothing. */
+    /** Read at most so many closed holders; answer {@link Input.ClosedRead}, or nothing. */
     record ReadClosed(int most) implements Effect {}
 
-    /** Answer {@link Input.Forgotten} when it is gone or may not be, or nothing. */
+    /** Remove it unless the store finds a reason against it; answer {@link Input.Forgotten} in both cases, or nothing. */
     record Forget(Retention.Removal removal) implements Effect {}
 
-    // ---- what must not be
+    // ---- a broken invariant
 
-    /** Something that the protocol excludes was seen. */
+    /** Report that something was seen which the protocol excludes. */
     record Violated(String what) implements Effect {}
 }

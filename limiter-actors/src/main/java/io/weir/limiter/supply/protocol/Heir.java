@@ -4,7 +4,6 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.algorithm.Share;
-import io.weir.limiter.supply.protocol.Inheritance.Step;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -18,34 +17,35 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Watches everybody's lease, and inherits from those that stopped, one step an answer, as {@link Inheritance} says: the ring's
- * successor first, the others after it one by one, the sweeper's host last. Each victim is worked on apart. A step whose outcome is
- * unknown is simply given up: the next look at the rows begins again where the store is.
+ * Watches all leases and inherits from holders that stopped, in the steps of {@link Inheritance}, each of which waits for the
+ * answer to the one before. The victim's ring successor (its best buddy) begins first, the others follow one by one, the
+ * sweeper's host comes last. Victims are worked on independently. A step of unknown outcome is given up: the next look at the
+ * rows continues from what the store says.
  */
 final class Heir {
     private static final int MOST_STEPS = 12;
 
     private final Holder me;
-    private final Watch watch;
+    private final LeaseWatch watch;
     private final long courtesyNs;
-    /** The victims that are worked on, each with the steps that are left before it is put back. */
+    /** The victims being worked on, each with the number of steps left before it is put back. */
     private final Map<Holder, Integer> stepsLeft = new HashMap<>();
-    /** Victims, each with another heir of theirs whose journal was asked for, or is there. */
+    /** By victim: another heir that claimed it, and whose journal was asked for. */
     private final Map<Holder, Holder> otherHeirs = new HashMap<>();
-
+    /** By victim: that heir's journal, once it was read. */
     private final Map<Holder, Ledger> heirJournals = new HashMap<>();
     /** A closed journal is final, so it is read once. */
     private final Map<Holder, Ledger> closedJournals = new HashMap<>();
 
     private List<LeaseRow> rows = List.of();
 
-    Heir(Holder me, Watch watch, long courtesyNs) {
+    Heir(Holder me, LeaseWatch watch, long courtesyNs) {
         this.me = me;
         this.watch = watch;
         this.courtesyNs = courtesyNs;
     }
 
-    /** Ends with the victim read again, or put back. */
+    /** Where there is nothing to inherit, the victim is read again or put back; else that follows the commit. */
     private record Inherit(Heir heir, Ledger victim, Account account) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -77,7 +77,7 @@ final class Heir {
         return steps;
     }
 
-    /** This broker hosts the sweeper: nobody comes after it, so it also takes on what all others left. */
+    /** This broker hosts the sweeper: it takes on what all others left, since nobody comes after it. */
     List<Effect> sweep(long nowNs) {
         List<Effect> steps = new ArrayList<>();
         for (LeaseRow row : rows) {
@@ -86,7 +86,7 @@ final class Heir {
         return steps;
     }
 
-    /** 0 for the best buddy. A former life of this broker itself is the best known to it. */
+    /** How many brokers come before this one; 0 for the best buddy, and for a victim that is a former life of this broker. */
     private int rankAfter(BrokerId victim, Set<BrokerId> live) {
         if (victim.equals(me.broker())) {
             return 0;
@@ -123,7 +123,7 @@ final class Heir {
         return List.of(read(victim));
     }
 
-    /** Of a victim, or of something of it, nothing is known: the next look begins again. */
+    /** Gives the victim up for now; the next look at the rows may begin with it again. */
     void putBack(Holder victim) {
         stepsLeft.remove(victim);
         otherHeirs.remove(victim);
@@ -131,9 +131,9 @@ final class Heir {
     }
 
     /**
-     * @param journal empty if it is known here
+     * @param journal the victim's; empty if this heir knows its closed journal already
      * @param mine the own ledger as stored
-     * @param decide takes what the own bookkeeper has to decide; false if it takes nothing now
+     * @param decide takes a decision for the own bookkeeper; false if it has no room now
      */
     List<Effect> victimRead(LeaseRow row, Optional<Ledger> journal, Ledger mine, Predicate<PendingDecision> decide) {
         Holder victim = row.holder();
@@ -142,22 +142,22 @@ final class Heir {
             putBack(victim);
             return List.of();
         }
-        closed(ledger);
-        Step step = Inheritance.next(row, ledger, mine, Optional.ofNullable(heirJournals.remove(victim)));
+        rememberClosed(ledger);
+        Inheritance.Step step = Inheritance.next(row, ledger, mine, Optional.ofNullable(heirJournals.remove(victim)));
         otherHeirs.remove(victim);
-        if (step instanceof Step.CloseJournal) {
-            // Reading closes it; an open one means that the row was LIVE when it was read.
+        if (step instanceof Inheritance.Step.CloseJournal) {
+            // ReadVictim closes the journal unless the row was LIVE when it was read: read again.
             return next(victim);
-        } else if (step instanceof Step.Claim claim) {
+        } else if (step instanceof Inheritance.Step.Claim claim) {
             return List.of(new Effect.Claim(victim, claim.account(), claim.expected()));
-        } else if (step instanceof Step.Inherit inherit) {
+        } else if (step instanceof Inheritance.Step.Inherit inherit) {
             if (!decide.test(new Inherit(this, ledger, inherit.account()))) {
                 putBack(victim);
             }
             return List.of();
-        } else if (step instanceof Step.MarkDone done) {
+        } else if (step instanceof Inheritance.Step.MarkDone done) {
             return List.of(new Effect.MarkInherited(victim, done.account()));
-        } else if (step instanceof Step.ReadHeir other) {
+        } else if (step instanceof Inheritance.Step.ReadHeir other) {
             otherHeirs.put(victim, other.heir());
             return List.of();
         }
@@ -165,7 +165,7 @@ final class Heir {
         return List.of();
     }
 
-    /** Whose journals are wanted: other heirs', and those of the stopped whose supply is not known yet. */
+    /** Whose journals to read: other heirs', and those of stopped holders whose supply is not known yet. */
     Set<Holder> wanted() {
         Set<Holder> wanted = new HashSet<>(otherHeirs.values());
         for (LeaseRow row : rows) {
@@ -177,7 +177,7 @@ final class Heir {
     }
 
     List<Effect> journalRead(Ledger ledger) {
-        closed(ledger);
+        rememberClosed(ledger);
         List<Effect> steps = new ArrayList<>();
         for (Holder victim : List.copyOf(otherHeirs.keySet())) {
             if (otherHeirs.remove(victim, ledger.holder())) {
@@ -196,13 +196,13 @@ final class Heir {
         }
     }
 
-    private void closed(Ledger ledger) {
+    private void rememberClosed(Ledger ledger) {
         if (ledger.closed()) {
             closedJournals.put(ledger.holder(), ledger);
         }
     }
 
-    /** What is neither with a live holder nor inherited yet: of a victim that is being inherited from, or of one cut off. */
+    /** By topic, what neither a live holder nor an heir has: it belongs to victims not yet inherited from, or cut off. */
     Map<TopicName, Share> stranded() {
         Map<TopicName, Share> stranded = new HashMap<>();
         for (LeaseRow row : rows) {

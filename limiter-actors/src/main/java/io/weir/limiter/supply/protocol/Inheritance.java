@@ -22,11 +22,11 @@ import java.util.Optional;
  * <tr><td>heir is another</td><td>closed, lacks it</td><td>claim in its place: a closed journal is final</td></tr>
  * </table>
  */
-public final class Inheritance {
+final class Inheritance {
     private Inheritance() {}
 
     /** A step; the one who asked carries it out and asks again. */
-    public sealed interface Step {
+    sealed interface Step {
         /** Append {@code Fenced} to the victim's journal under this number; met by another event: read again. */
         record CloseJournal(long sequence) implements Step {}
 
@@ -51,7 +51,7 @@ public final class Inheritance {
      * @param mine the own ledger as stored
      * @param heir the journal of another heir that {@link Step.ReadHeir} asked for; empty before
      */
-    public static Step next(LeaseRow row, Ledger victim, Ledger mine, Optional<Ledger> heir) {
+    static Step next(LeaseRow row, Ledger victim, Ledger mine, Optional<Ledger> heir) {
         if (row.state() == LeaseRow.State.LIVE) {
             return new Step.Rest();
         }

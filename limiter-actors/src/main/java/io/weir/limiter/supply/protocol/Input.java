@@ -2,6 +2,7 @@ package io.weir.limiter.supply.protocol;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -13,35 +14,35 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * All that a {@link SupplyNode} can be told: what peers say ({@link PeerMessage}), that something is due, and the answers to its
- * {@link Effect}s. Each effect that asks for an answer gets exactly one of those named beside it, or the node ends.
+ * Everything that can be fed to a {@link SupplyNode}: what peers say ({@link PeerMessage}), that something is due, and the answers
+ * to its {@link Effect}s. Each effect that asks for an answer gets exactly one of those named beside it, or the node ends.
  */
 public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Input.Members {
-    /** What the clock says. */
+    /** It is time for something. */
     sealed interface Due extends Input {}
 
-    /** The first of all, after the journal was replayed; {@code life} differs from that of any former life. */
+    /** The first input, after the journal was replayed; {@code life} differs from that of any former node. */
     record Begin(long life) implements Due {}
 
-    /** To be told whenever {@link SupplyNode#hasMore} after {@link Committed}. */
+    /** Due after {@link Committed} whenever {@link SupplyNode#hasMore}. */
     record GoOn() implements Due {}
 
-    /** Every {@link Effect.LookAfter}. */
+    /** Due when {@link Effect.LookAfter} says. */
     record LookDue() implements Due {}
 
     /** Something in the rows is new: look at once. */
     record LookNow() implements Due {}
 
-    /** Every {@link Terms#roundNs}. */
+    /** Every {@link ProtocolTimes#roundNs}. */
     record RoundDue() implements Due {}
 
-    /** Every {@link Terms#resendNs}. */
+    /** Every {@link ProtocolTimes#resendNs}. */
     record ResendDue() implements Due {}
 
-    /** Every {@link Terms#sweepNs} where the sweeper runs: nobody comes after it, so it takes on what all others left. */
+    /** Every {@link ProtocolTimes#sweepNs} where the sweeper runs: take on what all others left, since nobody comes after. */
     record SweepDue() implements Due {}
 
-    /** The brokers that can be written to. Who is alive is what the leases' rows say, not this. */
+    /** The brokers that messages can reach. It does not say who is live: the leases' rows do. */
     record Members(Set<BrokerId> reachable) implements Input {}
 
     /** What became of an effect. */
@@ -50,7 +51,7 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
     /** {@link Effect.RemoveAtGate}: what was removed. */
     record Removed(Map<TopicName, Holding> holdings) implements Answer {}
 
-    /** {@link Effect.SampleGates}: every gate that something arrived for lately. */
+    /** {@link Effect.SampleGates}: every gate that had arrivals lately. */
     record Sampled(long sequence, List<GateSample> samples) implements Answer {}
 
     /** {@link Effect.SampleGates}: the gates did not answer. */

@@ -27,8 +27,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What one holder's journal says. {@link #apply} is the only mutation, so replaying a journal, or a snapshot and the events
- * after it, gives what its owner had.
+ * What one holder's journal says. {@link #apply} is the only mutation, so a replay of the journal, or of a snapshot and the events
+ * after it, gives what the holder had.
  *
  * <table>
  * <caption>what an event does</caption>
@@ -45,15 +45,15 @@ import java.util.Set;
  * <tr><td>Fenced</td><td></td><td></td><td>closed; nothing may follow</td></tr>
  * </table>
  *
- * <p>The snapshot holds more than SUPPLY.md listed (shares, debts, open transfers, last sequences): without the minted versions
- * a closed minter looks as if it had not minted and the version is minted twice; without the inherited victims a closed
- * heir looks as if it had not inherited and the victim is inherited twice.
+ * <p>The snapshot holds more than SUPPLY.md listed (shares, debts, open transfers, last sequences). Without the minted versions, a
+ * closed minter would look as if it had not minted, and the version would be minted twice. Without the inherited victims, a
+ * closed heir would look as if it had not inherited, and the victim would be inherited from twice.
  */
 public final class Ledger {
-    /** Something that was inherited. */
+    /** An account of a victim that was inherited. */
     public record Legacy(Holder victim, Account account) {}
 
-    /** All there is to know about a journal up to {@code sequence}. */
+    /** Everything that a journal says up to {@code sequence}. */
     public record Snapshot(
             Holder holder,
             long sequence,
@@ -169,12 +169,12 @@ public final class Ledger {
         return holder;
     }
 
-    /** Of the last event. */
+    /** The last event's sequence number. */
     public long sequence() {
         return sequence;
     }
 
-    /** Whether the journal ends with {@code Fenced}: then even a stale read of it is complete. */
+    /** Whether the journal ends with {@code Fenced}. Nothing may follow, so even a stale read of it is complete. */
     public boolean closed() {
         return fencedBy.isPresent();
     }
@@ -195,11 +195,11 @@ public final class Ledger {
         return debts;
     }
 
-    public boolean minted(TopicName topic, long version) {
+    boolean minted(TopicName topic, long version) {
         return minted.getOrDefault(topic, 0L) >= version;
     }
 
-    public boolean inherited(Holder victim, Account account) {
+    boolean inherited(Holder victim, Account account) {
         return inherited.contains(new Legacy(victim, account));
     }
 
@@ -211,14 +211,14 @@ public final class Ledger {
         return new Transfer.Id(holder, to, lastSent.getOrDefault(to, 0L) + 1);
     }
 
-    /** Those not known here to have ended: the last to each destination, and the adopted ones. */
+    /** Transfers that are not known to have ended: the last one to each destination, and the adopted ones. */
     public List<Transfer> openTransfers() {
         List<Transfer> all = new ArrayList<>(open.values());
         all.addAll(adopted.values());
         return all;
     }
 
-    public boolean isOpen(Transfer.Id id) {
+    boolean isOpen(Transfer.Id id) {
         return find(id) != null;
     }
 

@@ -15,55 +15,55 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Brings new versions of limits about: the minter mints what a version adds, burns what it takes away and collects the rest of that
- * debt from the others; the sweeper finds another minter for a version whose own died before it minted.
+ * Carries out new versions of limits. The version's minter mints what the version adds, burns what it takes away, and collects from
+ * the others what it can't burn itself. The sweeper finds another minter for a version whose minter died before it minted.
  */
 final class LimitVersions {
-    /** A debt is asked for this often before the others give twice as much. */
+    /** After so many requests for the same debt the others are asked for twice as much. */
     private static final int PATIENT_REQUESTS = 5;
-    /** After so many looks at the same unfinished version the sweeper asks what became of its minter. */
+    /** After so many looks at the same unfinished version the sweeper checks on its minter. */
     private static final int SWEEP_AFTER_LOOKS = 5;
 
     private final Holder me;
-    private final LimitBook limits;
+    private final KnownLimits limits;
     private final Map<TopicName, Integer> requests = new HashMap<>();
     private final Map<TopicName, Integer> looks = new HashMap<>();
-    /** Minters whose journals the sweeper has asked for. */
+    /** Minters that may have died, and whose journals the sweeper wants. */
     private final Set<Holder> suspects = new HashSet<>();
 
-    LimitVersions(Holder me, LimitBook limits) {
+    LimitVersions(Holder me, KnownLimits limits) {
         this.me = me;
         this.limits = limits;
     }
 
-    /** What the bookkeeper has to do for versions that are not done: mint them here, burn what is owed here. */
+    /** Decisions for versions that are not done: mint those that are this holder's to mint, burn what it owes. */
     List<PendingDecision> due(Ledger ledger) {
-        List<LimitBook.Page> unfinished = limits.unfinished();
+        List<KnownLimits.Entry> unfinished = limits.unfinished();
         if (unfinished.isEmpty()) {
             requests.clear();
             looks.clear();
         }
         List<PendingDecision> due = new ArrayList<>();
-        for (LimitBook.Page page : unfinished) {
-            looks.merge(page.last().topic(), 1, Integer::sum);
-            if (page.last().minter().equals(Optional.of(me))) {
-                due.add(new PendingDecision.Mint(page));
+        for (KnownLimits.Entry entry : unfinished) {
+            looks.merge(entry.last().topic(), 1, Integer::sum);
+            if (entry.last().minter().equals(Optional.of(me))) {
+                due.add(new PendingDecision.Mint(entry));
             }
         }
-        for (LimitBook.Page page : unfinished) {
-            if (debt(page, ledger).isPresent()) {
-                due.add(new PendingDecision.Burn(page.last().topic()));
+        for (KnownLimits.Entry entry : unfinished) {
+            if (debt(entry, ledger).isPresent()) {
+                due.add(new PendingDecision.Burn(entry.last().topic()));
             }
         }
         return due;
     }
 
-    /** What of these topics is owed and may be here now. */
+    /** Burns of these topics' debts: something of them has just arrived. */
     List<PendingDecision> owed(Set<TopicName> topics, Ledger ledger) {
         List<PendingDecision> due = new ArrayList<>();
-        for (LimitBook.Page page : limits.unfinished()) {
-            TopicName topic = page.last().topic();
-            boolean owed = debt(page, ledger)
+        for (KnownLimits.Entry entry : limits.unfinished()) {
+            TopicName topic = entry.last().topic();
+            boolean owed = debt(entry, ledger)
                     .filter(debt -> !debt.remaining().isNone())
                     .isPresent();
             if (owed && topics.contains(topic)) {
@@ -73,12 +73,12 @@ final class LimitVersions {
         return due;
     }
 
-    /** What others are asked for. */
+    /** Asks the others for their parts of this holder's debts. */
     List<Effect> collect(Ledger ledger, Collection<BrokerId> others) {
         List<Effect> requested = new ArrayList<>();
-        for (LimitBook.Page page : limits.unfinished()) {
-            TopicName topic = page.last().topic();
-            debt(page, ledger).filter(debt -> !debt.remaining().isNone()).ifPresent(debt -> {
+        for (KnownLimits.Entry entry : limits.unfinished()) {
+            TopicName topic = entry.last().topic();
+            debt(entry, ledger).filter(debt -> !debt.remaining().isNone()).ifPresent(debt -> {
                 int urgency = requests.merge(topic, 1, Integer::sum) / PATIENT_REQUESTS;
                 others.forEach(other ->
                         requested.add(new Effect.Tell(other, new PeerMessage.Collect(topic, debt, urgency, me))));
@@ -87,23 +87,23 @@ final class LimitVersions {
         return requested;
     }
 
-    private static Optional<Debt> debt(LimitBook.Page page, Ledger ledger) {
-        return Optional.ofNullable(ledger.debts().get(page.last().topic()))
-                .filter(debt -> debt.version() == page.last().version());
+    private static Optional<Debt> debt(KnownLimits.Entry entry, Ledger ledger) {
+        return Optional.ofNullable(ledger.debts().get(entry.last().topic()))
+                .filter(debt -> debt.version() == entry.last().version());
     }
 
-    /** The own part of what a collector asks for, unless that is about another version. */
+    /** The own part of what a collector asks for; nothing if the request is about another version. */
     Optional<PendingDecision> contribution(PeerMessage.Collect collect) {
         return limits.last(collect.topic())
                 .filter(last -> last.version() == collect.debt().version())
                 .map(last -> new PendingDecision.Contribute(collect, last.limit()));
     }
 
-    /** Versions that have waited for long: claims those that nobody is to mint, and names the minters to be looked at. */
+    /** For versions that have waited long: claims those without a minter, and suspects the minters of the others. */
     List<Effect> sweep() {
         List<Effect> claims = new ArrayList<>();
-        for (LimitBook.Page page : limits.unfinished()) {
-            LimitRow row = page.last();
+        for (KnownLimits.Entry entry : limits.unfinished()) {
+            LimitRow row = entry.last();
             if (looks.getOrDefault(row.topic(), 0) >= SWEEP_AFTER_LOOKS) {
                 if (row.minter().isEmpty()) {
                     claims.add(new Effect.ClaimMint(row.topic(), row.version(), row.minter()));
@@ -123,8 +123,8 @@ final class LimitVersions {
     List<Effect> minterRead(Ledger minter) {
         List<Effect> claims = new ArrayList<>();
         if (suspects.remove(minter.holder()) && minter.closed()) {
-            for (LimitBook.Page page : limits.unfinished()) {
-                LimitRow row = page.last();
+            for (KnownLimits.Entry entry : limits.unfinished()) {
+                LimitRow row = entry.last();
                 if (row.minter().equals(Optional.of(minter.holder())) && !minter.minted(row.topic(), row.version())) {
                     claims.add(new Effect.ClaimMint(row.topic(), row.version(), row.minter()));
                 }

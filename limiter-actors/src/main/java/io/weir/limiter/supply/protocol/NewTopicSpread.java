@@ -1,5 +1,6 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Holder;
@@ -13,7 +14,7 @@ import java.util.Map;
 final class NewTopicSpread {
     private final Map<Holder, Map<TopicName, Share>> parts = new LinkedHashMap<>();
 
-    /** Takes the parts off what is left to send, once a transfer to that holder can begin. */
+    /** Once a transfer to that holder may begin, takes its parts from what is left to send and sends them. */
     private record SendParts(NewTopicSpread spread, Holder to) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -24,7 +25,7 @@ final class NewTopicSpread {
 
     void plan(TopicName topic, Share minted, Collection<Holder> others) {
         List<Holder> to = List.copyOf(others);
-        List<Share> shares = Exchange.toOthers(minted, to.size());
+        List<Share> shares = toOthers(minted, to.size());
         for (int i = 0; i < shares.size(); i++) {
             if (!shares.get(i).isNone()) {
                 parts.computeIfAbsent(to.get(i), holder -> new LinkedHashMap<>())
@@ -33,7 +34,17 @@ final class NewTopicSpread {
         }
     }
 
-    /** What is still to be sent; whoever is gone gets nothing. */
+    /** The others' parts, in no particular order; the minter keeps the rest. None if there is too little to admit. */
+    static List<Share> toOthers(Share minted, int others) {
+        List<Share> shares = new ArrayList<>();
+        if (minted.admits() && minted.rateMicros() > 0) {
+            shares.addAll(Share.even(new Limit(minted.rateMicros(), minted.burstMicros()), others + 1));
+            shares.remove(0);
+        }
+        return shares;
+    }
+
+    /** What is still to be sent. Whoever is gone gets nothing. */
     List<PendingDecision> due(Collection<Holder> others) {
         parts.keySet().retainAll(others);
         List<PendingDecision> due = new ArrayList<>();

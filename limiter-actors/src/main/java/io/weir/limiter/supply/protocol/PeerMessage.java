@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one holder's {@link SupplyNode} tells another's. Any of it may be lost, repeated, overtaken or late: transfers are sent until
- * they are acknowledged and credited once, and whoever says anything else says it again.
+ * What one holder's {@link SupplyNode} tells another's. Any message may be lost, repeated, overtaken or late. A transfer is sent
+ * until it is acknowledged, and credited once; every other message is repeated sooner or later.
  */
 public sealed interface PeerMessage extends Input {
     /** A transfer, perhaps not for the first time; {@code sender} is its origin, or that one's heir. */
@@ -22,21 +22,21 @@ public sealed interface PeerMessage extends Input {
     /** {@code to}'s transfer, own or adopted, is credited. */
     record Acknowledged(Transfer.Id transfer, Holder to) implements PeerMessage {}
 
-    /** What a broker holds of one topic, and what is asked of it. */
-    record Told(TopicName topic, Holding share, Demand demand) {}
+    /** One topic at one broker: what it holds, and what is asked of it. */
+    record ShareAndDemand(TopicName topic, Holding share, Demand demand) {}
 
-    /** GDRL's indicators of all topics that a round tells of. */
-    record Indicators(Holder from, List<Told> told) implements PeerMessage {}
+    /** GDRL's indicators: a round's news of all topics. */
+    record Indicators(Holder from, List<ShareAndDemand> topics) implements PeerMessage {}
 
-    /** The collector has a debt to burn and asks for everybody's part of it. */
+    /** The collector has a debt to burn and asks every holder for its part of it. */
     record Collect(TopicName topic, Debt debt, int urgency, Holder collector) implements PeerMessage {}
 
-    /** The TB adaptor wants supply moved. */
+    /** The TB adaptor orders {@code from} to give these parts to {@code to}. */
     record Give(Holder from, Holder to, Map<TopicName, Share> parts) implements PeerMessage {}
 
-    /** The sweeper's host asks which of these closed holders its receiver may still have to look up. */
+    /** The sweeper's host asks: which of these closed holders' journals may you still have to read? */
     record NeedsOf(long round, Set<Holder> closed, Holder asker) implements PeerMessage {}
 
-    /** Of the {@code asked}, {@code still} are needed by {@code from}. */
+    /** Answers {@link NeedsOf}: of the {@code asked}, {@code from} may still need {@code still}. */
     record Needed(Holder from, long round, Set<Holder> asked, Set<Holder> still) implements PeerMessage {}
 }

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Something for a {@link Bookkeeper} to decide when it is idle, with what it holds then. Until that a {@link SupplyNode} keeps it
- * back; one that comes to nothing is asked for again by whoever wants it.
+ * A decision that waits in the {@link SupplyNode} until the {@link Bookkeeper} is idle, and is then taken by what the ledger holds at
+ * that time. If nothing comes of it, whoever wanted it asks again.
  */
 interface PendingDecision {
     List<Effect> decide(Bookkeeper keeper);
@@ -19,7 +19,7 @@ interface PendingDecision {
     record Credit(PeerMessage.Sent sent) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.transfer(sent.transfer(), sent.sender());
+            return keeper.credit(sent.transfer(), sent.sender());
         }
     }
 
@@ -30,7 +30,7 @@ interface PendingDecision {
         }
     }
 
-    /** Open transfers to a holder whose journal is closed. */
+    /** Ends an open transfer to a holder whose journal is closed. */
     record EndTransfers(Ledger destination) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -38,10 +38,10 @@ interface PendingDecision {
         }
     }
 
-    record Mint(LimitBook.Page page) implements PendingDecision {
+    record Mint(KnownLimits.Entry entry) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.mint(page.last(), page.before());
+            return keeper.mint(entry.last(), entry.before());
         }
     }
 
@@ -59,37 +59,37 @@ interface PendingDecision {
         }
     }
 
-    /** A share that can't admit goes as a whole to somebody who may have the burst for it. */
+    /** Hands a {@linkplain Holding#homeless homeless} share on as a whole, to a holder that may have the burst for it. */
     record HandOn(Holder to, TopicName topic) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return given(keeper, to, Map.of(topic, keeper.ledger().share(topic)));
+            return debitIfPossible(keeper, to, Map.of(topic, keeper.ledger().share(topic)));
         }
     }
 
-    /** The own part of a debt, for the one who burns it. */
+    /** Sends the own part of a debt to the collector, who burns it. */
     record Contribute(PeerMessage.Collect collect, Share limit) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             Holding mine = keeper.ledger().share(collect.topic());
             Holding part = collect.debt().contribution(mine, limit, collect.urgency());
-            return given(keeper, collect.collector(), Map.of(collect.topic(), part));
+            return debitIfPossible(keeper, collect.collector(), Map.of(collect.topic(), part));
         }
     }
 
-    /** What somebody in the middle of the cluster ordered, or what a new topic's minter sends to the others. */
+    /** Sends parts that the TB adaptor ordered, or a new topic's first split. */
     record Distribute(Holder to, Map<TopicName, Share> parts) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
             Map<TopicName, Holding> wanted = new LinkedHashMap<>();
             parts.forEach((topic, part) ->
                     wanted.put(topic, keeper.ledger().share(topic).cut(part)));
-            return given(keeper, to, wanted);
+            return debitIfPossible(keeper, to, wanted);
         }
     }
 
-    /** Hands over what there is of it, if no transfer to that holder is open. */
-    private static List<Effect> given(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
+    /** Debits what there is to give, unless a transfer to that holder is open. */
+    private static List<Effect> debitIfPossible(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
         Map<TopicName, Holding> something = new LinkedHashMap<>(wanted);
         something.values().removeIf(Holding::isNone);
         return something.isEmpty() || !keeper.canDebit(to) ? List.of() : keeper.debit(to, something);

@@ -18,30 +18,31 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the store may forget, as one watcher sees it. It is told rows together with its own clock, read <i>after</i> the answer came, asks
- * all live holders, and says what may be removed. The store checks once more what it can see, in the step that removes: see {@code
- * SupplyStore}. Everything here is memory: a new watcher begins anew, which only delays.
+ * What the store may forget, as one watcher sees it. It gets rows together with the watcher's own clock, read <i>after</i> the
+ * store's answer came, asks all live holders, and says what may be removed. In the step that removes, the store checks once more
+ * what it can see ({@code SupplyStore}). Everything here is memory: a new watcher begins anew, which only delays.
  *
  * <p><b>A closed holder</b> V (stopped, both accounts inherited), with its journal and snapshots, is needed
  * <ul>
- *   <li>while anybody has a transfer to V open, own or adopted or about to be written: V's journal says whether it was credited. If it
- *       vanished, "contains the credit" would become "refund", and supply would double. So every live holder is asked, and one that did
- *       not answer may have one. A holder that has none, and has seen that V is not live, never opens one; but it may inherit
- *       one, from a holder that opened it with an old view of the rows. So all are asked anew when anybody was inherited from (the
- *       specification's {@code wordTakenBack}: without it an heir's old word lets a journal go that it needs);
- *   <li>while a holder that is no longer live has its leased account not yet inherited: with it goes to the heir what it had open;
+ *   <li>while anybody has an open transfer to V, own, adopted or about to be written: V's journal says whether it was credited. If
+ *       that journal vanished, "contains the credit" would become "refund", and supply would double. So every live holder is
+ *       asked; one that did not answer may have such a transfer. A holder that has none, and has seen that V is not live, never
+ *       opens one, but it may inherit one from a holder that opened it with an old view of the rows. So whenever somebody was
+ *       inherited from, all are asked again (the specification's {@code wordTakenBack}: without it an heir's old answer lets a
+ *       journal go that the heir needs);
+ *   <li>while the leased account of a holder that is no longer live is not yet inherited: its open transfers go to the heir with it;
  *   <li>while V is the heir in somebody's row that is not done: V's journal says whether the inheritance landed;
  *   <li>while V is the minter of a version that is not done: V's journal says whether it was minted.
  * </ul>
  * A holder that registers later reads rows in which V is not live, and inherits from holders of which all of this holds.
  *
- * <p><b>Versions of a limit</b>: of every name the last two stay, because the last says by how much to mint or burn only beside the one
- * before it. <b>A deleted name</b>'s two go when the watcher has seen the deletion done for 2·b/r + W, of the limit that was deleted: before
- * that a re-creation continues the versions and so begins empty, else two full buckets would follow each other.
+ * <p><b>Versions of a limit</b>: the last two of every name stay, because only their difference says how much to mint or burn. <b>A
+ * deleted name</b>'s last two go when the watcher has seen the deletion done for 2·b/r + W, with the r and b that were deleted: until
+ * then a re-creation continues the versions and so begins empty; else two full buckets would follow each other.
  *
- * <p>Besides, everything stays for a while after it was seen to be of no use: for those who look for a fault, and because a write that a
- * process sent before it died may land late. In a journal that is gone it would find its number free. So this rests on a store that
- * carries such a write out within that while, or never.
+ * <p>Besides, everything stays for a while ({@link ProtocolTimes#retentionNs}) after nobody needs it: for those who look for a
+ * fault, and because a write that a process sent before it died may land late, and in a removed journal it would find its sequence
+ * number free. So this relies on a store that carries such a write out within that while, or never.
  */
 public final class Retention {
     /** Something that may be removed. */
@@ -56,29 +57,29 @@ public final class Retention {
     /** All that is left of a deleted name, whose last version is this one. */
     public record OfName(TopicName topic, long version) implements Removal {}
 
-    /** So many closed holders go into one question. */
+    /** At most so many closed holders go into one question. */
     static final int MOST_ASKED = 200;
 
     private static final long MILLION = 1_000_000L;
     private static final double NANOS = 1e9;
 
-    /** What was read of a name: its last version and when that was first seen as it is, the limit before it, the oldest version there. */
+    /** What was read of a name: its last version, since when it is as it is, the limit before it, and the oldest version left. */
     private record Name(LimitRow last, long sinceNs, Optional<Share> before, long oldest) {
         boolean deleted() {
             return last.limit().isNone() && last.done();
         }
     }
 
-    private final long keepNs;
+    private final long retentionNs;
     private final long patienceNs;
     private final long epsilonPpm;
     private final Map<Holder, Long> closedSinceNs = new LinkedHashMap<>();
-    /** By closed holder: those who will never need it again. */
+    /** By closed holder: the live ones that said they will never need it again. */
     private final Map<Holder, Set<Holder>> cleared = new HashMap<>();
 
     private final Map<TopicName, Name> names = new HashMap<>();
-    private List<LeaseRow> open = List.of();
-    /** Those who had open transfers of their own at the last read, or may have had. */
+    private List<LeaseRow> openRows = List.of();
+    /** Holders that may have had open transfers of their own at the last read. */
     private Set<Holder> heldOpen = Set.of();
 
     private long round;
@@ -86,12 +87,12 @@ public final class Retention {
     private boolean readLimits;
 
     /**
-     * @param keepNs how long what is of no use stays all the same
-     * @param patienceNs W, see {@link Watch#patienceNs}
-     * @param epsilonPpm by which clocks may run wrong, in millionths
+     * @param retentionNs how long what nobody needs stays all the same
+     * @param patienceNs W, see {@link LeaseWatch#patienceNs}
+     * @param epsilonPpm ε in millionths, by which clocks may run wrong
      */
-    public Retention(long keepNs, long patienceNs, long epsilonPpm) {
-        this.keepNs = keepNs;
+    public Retention(long retentionNs, long patienceNs, long epsilonPpm) {
+        this.retentionNs = retentionNs;
         this.patienceNs = patienceNs;
         this.epsilonPpm = epsilonPpm;
     }
@@ -110,19 +111,19 @@ public final class Retention {
             }
         }
         if (!mayHaveOpen.containsAll(heldOpen)) {
-            // What it had open is its heir's now, whatever the heir said before.
+            // Somebody's open transfers are its heir's now, whatever that heir answered before.
             cleared.clear();
             round++;
         }
         heldOpen = mayHaveOpen;
-        open = List.copyOf(rows);
+        openRows = List.copyOf(rows);
         readLeases = true;
         closedSinceNs.keySet().retainAll(closed);
         cleared.keySet().retainAll(closed);
         closed.forEach(holder -> closedSinceNs.putIfAbsent(holder, nowNs));
     }
 
-    /** What changed in the limits' rows since the last call, oldest first; all of them the first time. */
+    /** @param rows limits' rows that changed since the last call, oldest first; all of them the first time */
     public void limits(List<LimitRow> rows, long nowNs) {
         readLimits = true;
         for (LimitRow row : rows) {
@@ -140,16 +141,16 @@ public final class Retention {
         }
     }
 
-    /** The number of the questions that count: answers to earlier ones came before somebody inherited. */
+    /** Answers count only if they are of this round: earlier ones were given before somebody inherited. */
     public long round() {
         return round;
     }
 
-    /** What to ask all live holders, this watcher's own included; nobody if nothing waits for an answer. */
+    /** The closed holders to ask all live ones about, this watcher's own holder included. */
     public Set<Holder> question(long nowNs) {
         Set<Holder> asked = new LinkedHashSet<>();
         closedSinceNs.forEach((holder, sinceNs) -> {
-            if (asked.size() < MOST_ASKED && nowNs - sinceNs >= keepNs && !clearedByAllLive(holder)) {
+            if (asked.size() < MOST_ASKED && nowNs - sinceNs >= retentionNs && !clearedByAllLive(holder)) {
                 asked.add(holder);
             }
         });
@@ -159,7 +160,7 @@ public final class Retention {
     /**
      * A holder's answer.
      *
-     * @param live whom its last look at the rows found live; empty if it has not looked yet
+     * @param live the holders that its last look at the rows found live; empty if it has not looked yet
      */
     public static PeerMessage.Needed answer(
             long round, Set<Holder> question, Bookkeeper keeper, Optional<Set<Holder>> live) {
@@ -172,7 +173,7 @@ public final class Retention {
         return new PeerMessage.Needed(keeper.ledger().holder(), round, question, still);
     }
 
-    /** Who said in this round that it does not need a closed holder never will, unless it inherits. */
+    /** A holder that does not need a closed one now never will, unless it inherits; then a new round begins. */
     public void answered(PeerMessage.Needed answer) {
         if (answer.round() != round) {
             return;
@@ -191,22 +192,24 @@ public final class Retention {
             return due;
         }
         closedSinceNs.forEach((holder, sinceNs) -> {
-            if (nowNs - sinceNs >= keepNs && nobodyNeeds(holder)) {
+            if (nowNs - sinceNs >= retentionNs && nobodyNeeds(holder)) {
                 due.add(new OfHolder(holder));
             }
         });
         names.forEach((topic, name) -> {
             long seenNs = nowNs - name.sinceNs;
-            if (name.deleted() && name.before.isPresent() && seenNs >= Math.max(keepNs, emptiedNs(name.before.get()))) {
+            if (name.deleted()
+                    && name.before.isPresent()
+                    && seenNs >= Math.max(retentionNs, emptiedNs(name.before.get()))) {
                 due.add(new OfName(topic, name.last.version()));
-            } else if (name.oldest < name.last.version() - 1 && seenNs >= keepNs) {
+            } else if (name.oldest < name.last.version() - 1 && seenNs >= retentionNs) {
                 due.add(new OfVersions(topic, name.last.version() - 1));
             }
         });
         return due;
     }
 
-    /** It is gone, or the store found a reason against it: then it is looked at anew when its rows change. */
+    /** It is removed; or the store found a reason against it, and it is considered again when its rows change. */
     public void done(Removal removal) {
         if (removal instanceof OfHolder of) {
             closedSinceNs.remove(of.closed);
@@ -221,7 +224,7 @@ public final class Retention {
     }
 
     private boolean nobodyNeeds(Holder holder) {
-        for (LeaseRow row : open) {
+        for (LeaseRow row : openRows) {
             boolean mayHaveTransfers =
                     row.state() != LeaseRow.State.LIVE && !row.leased().done();
             if (mayHaveTransfers || row.holder().equals(holder) || isHeir(holder, row)) {
@@ -246,10 +249,10 @@ public final class Retention {
 
     private boolean clearedByAllLive(Holder holder) {
         Set<Holder> by = cleared.getOrDefault(holder, Set.of());
-        return open.stream().allMatch(row -> row.state() != LeaseRow.State.LIVE || by.contains(row.holder()));
+        return openRows.stream().allMatch(row -> row.state() != LeaseRow.State.LIVE || by.contains(row.holder()));
     }
 
-    /** 2·b/r + W, on a clock that may be fast; for ever if that is longer than a long can say. */
+    /** 2·b/r + W on a clock that may be fast; for ever if a long can't hold it. */
     private long emptiedNs(Share limit) {
         double ns = (2 * NANOS * limit.burstMicros() / limit.rateMicros() + patienceNs)
                 * (MILLION + 2 * epsilonPpm)

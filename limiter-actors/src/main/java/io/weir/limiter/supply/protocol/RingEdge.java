@@ -2,7 +2,6 @@ package io.weir.limiter.supply.protocol;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.SupplyEdge;
-import io.weir.limiter.supply.protocol.PeerMessage.Told;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
@@ -16,42 +15,42 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * One holder's end of a ring edge: tells the neighbour what it holds and what is asked of it, and hands supply over where the
- * neighbour is worse off. All topics of a round go in one message and move in one transfer, so a round costs one write on either
- * side, and none where nothing moves.
+ * One holder's end of a ring edge: tells the neighbour its share and demand of each topic, and hands supply over where the
+ * neighbour is worse off. All topics of a round go in one message and move in one transfer, so a round costs each side one
+ * write, and none where nothing moves.
  *
- * <p>Only what changed is told, and a part of all topics in turn, in case a message was lost: a ring at rest is nearly silent. A topic
- * of which something moved is left alone until the neighbour has told it anew, else the same gap would be closed twice.
+ * <p>A round tells only what changed, and a slice of all topics in turn in case a message was lost: a ring at rest is nearly
+ * silent. After a topic moved, it rests until the neighbour has told it again; else the same gap would be closed twice.
  */
 final class RingEdge {
-    /** So many rounds after a move that the wide dead band let pass, the narrow one counts: long enough to get there. */
+    /** After a move that exceeded the wide dead band, the narrow one counts for so many rounds: enough to level out. */
     private static final int GO_ON_ROUNDS = 20;
 
-    /** A demand that moved by less than this part is as it was told. */
+    /** A demand that changed by less than this fraction is not told again. */
     private static final double SAME_DEMAND = 0.02;
 
-    /** A topic's steps at rest and under way: noise does not set it off, nor does it end early what was set off. */
+    /** A topic's step at rest (wide dead band: noise starts nothing) and under way (narrow: what started gets finished). */
     record Steps(SupplyEdge begin, SupplyEdge goOn) {}
 
     /**
-     * A topic whose share the ring moves.
+     * This end's view of a topic whose share the ring moves.
      *
-     * @param refresh whether it is to be told though nothing changed
+     * @param refresh whether to tell it though nothing changed
      */
-    record Mine(Told told, Steps steps, boolean refresh) {}
+    record Mine(PeerMessage.ShareAndDemand now, Steps steps, boolean refresh) {}
 
-    /** What a round tells the neighbour, and what may be handed over. */
-    record Round(List<Told> news, Optional<PendingDecision> handOver) {}
+    /** What a round tells the neighbour, and the hand-over that it leads to. */
+    record Round(List<PeerMessage.ShareAndDemand> news, Optional<PendingDecision> handOver) {}
 
-    /** A topic that both ends have told of. */
-    private record Offer(Mine mine, Told theirs, boolean moving) {
+    /** A topic that both ends know of each other. */
+    private record Offer(Mine mine, PeerMessage.ShareAndDemand theirs, boolean moving) {
         Holding handedOver(Bookkeeper keeper, SupplyEdge edge) {
             Holding share = keeper.ledger().share(theirs.topic());
-            return Exchange.handedOver(keeper, edge, share, mine.told.demand(), theirs.share(), theirs.demand());
+            return RingStep.handedOver(keeper, edge, share, mine.now.demand(), theirs.share(), theirs.demand());
         }
     }
 
-    /** Decides with what the ledger holds then. */
+    /** Decides by what the ledger holds when its turn comes. */
     private record HandOver(RingEdge edge, List<Offer> offers) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -60,12 +59,12 @@ final class RingEdge {
     }
 
     private final Holder peer;
-    private final Map<TopicName, Told> told = new HashMap<>();
-    private final Map<TopicName, Told> heard = new HashMap<>();
+    private final Map<TopicName, PeerMessage.ShareAndDemand> lastTold = new HashMap<>();
+    private final Map<TopicName, PeerMessage.ShareAndDemand> lastHeard = new HashMap<>();
     private final Set<TopicName> awaitingNews = new HashSet<>();
-    /** A transfer was still open; they are looked at again in the next round. */
+    /** Topics that the next round looks at again, because a transfer was still open. */
     private final Set<TopicName> postponed = new HashSet<>();
-    /** For how many rounds they go on to move. */
+    /** Topics under way, each with the rounds for which the narrow dead band still counts. */
     private final Map<TopicName, Integer> moving = new HashMap<>();
 
     private final Map<TopicName, Mine> mine = new HashMap<>();
@@ -79,25 +78,25 @@ final class RingEdge {
     }
 
     /**
-     * @param changed the topics of which something may have changed
-     * @param gone those that the ring moves no more
+     * @param changed topics whose share or demand may have changed
+     * @param gone topics that the ring no longer moves
      */
     Round round(Collection<Mine> changed, Collection<TopicName> gone) {
-        List<Told> news = new ArrayList<>();
+        List<PeerMessage.ShareAndDemand> news = new ArrayList<>();
         List<TopicName> topics = new ArrayList<>(postponed);
         postponed.clear();
         moving.replaceAll((topic, rounds) -> rounds - 1);
         moving.values().removeIf(rounds -> rounds == 0);
         for (Mine own : changed) {
-            TopicName topic = own.told.topic();
+            TopicName topic = own.now.topic();
             mine.put(topic, own);
-            boolean isNews = news(own.told);
+            boolean isNews = news(own.now);
             if (isNews) {
                 topics.add(topic);
             }
             if (isNews || own.refresh) {
-                told.put(topic, own.told);
-                news.add(own.told);
+                lastTold.put(topic, own.now);
+                news.add(own.now);
             }
         }
         gone.forEach(this::forget);
@@ -106,14 +105,14 @@ final class RingEdge {
 
     private void forget(TopicName topic) {
         mine.remove(topic);
-        told.remove(topic);
-        heard.remove(topic);
+        lastTold.remove(topic);
+        lastHeard.remove(topic);
         awaitingNews.remove(topic);
         moving.remove(topic);
     }
 
-    private boolean news(Told now) {
-        Told before = told.get(now.topic());
+    private boolean news(PeerMessage.ShareAndDemand now) {
+        PeerMessage.ShareAndDemand before = lastTold.get(now.topic());
         return before == null
                 || !before.share().share().equals(now.share().share())
                 || differs(before.demand().rateMicros(), now.demand().rateMicros())
@@ -124,11 +123,11 @@ final class RingEdge {
         return Math.abs(now - before) > SAME_DEMAND * Math.max(before, now);
     }
 
-    /** The neighbour has told. */
-    Optional<PendingDecision> heard(List<Told> news) {
+    /** @param news what the neighbour told */
+    Optional<PendingDecision> heard(List<PeerMessage.ShareAndDemand> news) {
         List<TopicName> topics = new ArrayList<>(news.size());
-        for (Told theirs : news) {
-            heard.put(theirs.topic(), theirs);
+        for (PeerMessage.ShareAndDemand theirs : news) {
+            lastHeard.put(theirs.topic(), theirs);
             awaitingNews.remove(theirs.topic());
             topics.add(theirs.topic());
         }
@@ -138,8 +137,8 @@ final class RingEdge {
     private Optional<PendingDecision> handOver(Collection<TopicName> topics) {
         List<Offer> offers = new ArrayList<>();
         for (TopicName topic : topics) {
-            if (mine.containsKey(topic) && heard.containsKey(topic) && !awaitingNews.contains(topic)) {
-                offers.add(new Offer(mine.get(topic), heard.get(topic), moving.containsKey(topic)));
+            if (mine.containsKey(topic) && lastHeard.containsKey(topic) && !awaitingNews.contains(topic)) {
+                offers.add(new Offer(mine.get(topic), lastHeard.get(topic), moving.containsKey(topic)));
             }
         }
         return offers.isEmpty() ? Optional.empty() : Optional.of(new HandOver(this, offers));

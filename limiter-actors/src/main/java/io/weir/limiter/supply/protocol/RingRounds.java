@@ -8,7 +8,7 @@ import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.algorithm.SupplyEdge;
-import io.weir.limiter.supply.protocol.PeerMessage.Told;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
@@ -26,21 +26,21 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
- * GDRL's rounds at one holder: who is on the ring, how topics fare at the gates, what that makes of demand, and what is told to whom. What
- * is handed over to a neighbour is each {@link RingEdge}'s.
+ * GDRL's rounds at one holder. It knows the ring's members, samples the gates, turns the samples into demand and tells the
+ * neighbours. How much to hand to a neighbour is each {@link RingEdge}'s decision.
  */
 final class RingRounds {
-    /** Of the last round in the smoothed number of messages that wait. */
+    /** Weight of the last sample in the smoothed number of waiting messages. */
     private static final double WAITING_WEIGHT = 0.25;
-    /** By so much the dead band of what already moves is narrower. */
+    /** The dead band of a topic that already moves is narrower by this factor. */
     private static final int NARROWER = 6;
-    /** In so many rounds every topic is looked at and told, changed or not, in case a message was lost. */
+    /** Within so many rounds every topic is told again, changed or not, in case a message was lost. */
     private static final int REFRESH_ROUNDS = 20;
 
     private final double deadBand;
     private final Holder me;
     private final Bookkeeper keeper;
-    private final LimitBook limits;
+    private final KnownLimits limits;
     private final RandomGenerator random;
     private final Consumer<Effect> out;
     private final Consumer<PendingDecision> decide;
@@ -57,17 +57,17 @@ final class RingRounds {
     private boolean sampling;
 
     /**
-     * @param out takes what is to be done at once
-     * @param decide takes what the bookkeeper has to decide
+     * @param out takes effects to carry out at once
+     * @param decide takes decisions for the bookkeeper
      */
     RingRounds(
-            Terms terms,
+            ProtocolTimes times,
             Bookkeeper keeper,
-            LimitBook limits,
+            KnownLimits limits,
             RandomGenerator random,
             Consumer<Effect> out,
             Consumer<PendingDecision> decide) {
-        this.deadBand = terms.deadBand();
+        this.deadBand = times.deadBand();
         this.me = keeper.ledger().holder();
         this.keeper = keeper;
         this.limits = limits;
@@ -77,18 +77,18 @@ final class RingRounds {
         changed.addAll(limits.topics());
     }
 
-    /** Something of these topics may be new. */
+    /** Share or debt of these topics may have changed. */
     void changed(Collection<TopicName> topics) {
         changed.addAll(topics);
     }
 
-    /** The limits of these topics are others now. */
+    /** These topics have a new limit, so their steps must be computed anew. */
     void newLimits(Set<TopicName> topics) {
         changed.addAll(topics);
         steps.keySet().removeAll(topics);
     }
 
-    /** Everybody else that is alive and can be written to. */
+    /** @param members all other holders that are live and reachable */
     void members(Map<BrokerId, Holder> members) {
         if (members.equals(others)) {
             return;
@@ -103,7 +103,7 @@ final class RingRounds {
         near.forEach(broker -> edges.computeIfAbsent(broker, id -> new RingEdge(members.get(id))));
     }
 
-    /** A round begins with a look at the gates, unless one is under way. */
+    /** A round begins with a sample of the gates, unless the last one is still under way. */
     void due() {
         if (!sampling && !limits.topics().isEmpty()) {
             sampling = true;
@@ -131,7 +131,7 @@ final class RingRounds {
         round(due, refreshed);
     }
 
-    /** The gate may hold less than the ledger says, when something is on its way out or in; never more. */
+    /** A gate may hold less than the ledger says, while supply is on its way in or out, but never more. */
     private void checkBacked(GateSample sample) {
         Share held = sample.held().share();
         Share backed = keeper.ledger().share(sample.topic()).share();
@@ -167,14 +167,17 @@ final class RingRounds {
             if (share.wantsSplit(row.floorPermille())) {
                 decide.accept(new PendingDecision.Refloor(topic, row.floorPermille()));
             }
-            if (Exchange.homeless(share) && !others.isEmpty()) {
+            if (share.homeless() && !others.isEmpty()) {
                 List<Holder> anyone = List.copyOf(others.values());
                 decide.accept(new PendingDecision.HandOn(anyone.get(random.nextInt(anyone.size())), topic));
                 changed.add(topic);
             } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
                 gone.add(topic);
             } else {
-                mine.add(new RingEdge.Mine(new Told(topic, share, demand(row)), steps(row), refreshed.contains(topic)));
+                mine.add(new RingEdge.Mine(
+                        new PeerMessage.ShareAndDemand(topic, share, demand(row)),
+                        steps(row),
+                        refreshed.contains(topic)));
             }
         }
         for (RingEdge edge : edges.values()) {
@@ -188,9 +191,9 @@ final class RingRounds {
     }
 
     /**
-     * A broker whose messages wait also tells one that is no neighbour, another each round; one that is idle gives. Along the ring alone
-     * supply with a burst of few messages can't come: brokers between that have no demand have no use for it either. (The seeds have
-     * no all or nothing, so they do not need this.)
+     * A broker with waiting messages also tells one broker that is no neighbour, another each round; if that one is idle, it gives.
+     * Along the ring alone, supply with a burst of few messages could not get here: idle brokers in between have no use for it
+     * and can't take a part of it. (The seeds can move any part, so they do not need this.)
      */
     private void askFurther(List<RingEdge.Mine> mine) {
         List<Holder> far = new ArrayList<>(others.values());
@@ -198,16 +201,16 @@ final class RingRounds {
         if (far.isEmpty()) {
             return;
         }
-        Set<TopicName> held = new HashSet<>();
+        Set<TopicName> withWaiting = new HashSet<>();
         busy.forEach(sample -> {
             if (sample.waiting() > 0) {
-                held.add(sample.topic());
+                withWaiting.add(sample.topic());
             }
         });
-        List<Told> starving = mine.stream()
-                .map(RingEdge.Mine::told)
-                .filter(told -> held.contains(told.topic())
-                        && told.share().share().rateMicros() < told.demand().rateMicros())
+        List<PeerMessage.ShareAndDemand> starving = mine.stream()
+                .map(RingEdge.Mine::now)
+                .filter(own -> withWaiting.contains(own.topic())
+                        && own.share().share().rateMicros() < own.demand().rateMicros())
                 .toList();
         if (!starving.isEmpty()) {
             Holder asked = far.get((int) (rounds % far.size()));
@@ -215,7 +218,7 @@ final class RingRounds {
         }
     }
 
-    /** A static topic's demand is the same everywhere, so the ring keeps its parts equal, whoever comes and goes. */
+    /** A static topic has the same demand everywhere, so the ring keeps its shares equal as members come and go. */
     private Demand demand(LimitRow row) {
         return row.sharing() == Sharing.STATIC
                 ? new Demand(Limit.MICROS, Limit.MICROS)
@@ -238,13 +241,13 @@ final class RingRounds {
     void heard(PeerMessage.Indicators indicators) {
         RingEdge edge = edges.get(indicators.from().broker());
         if (edge != null && edge.peer().equals(indicators.from())) {
-            edge.heard(indicators.told()).ifPresent(decide);
+            edge.heard(indicators.topics()).ifPresent(decide);
         } else if (edge == null && others.containsValue(indicators.from())) {
             decide.accept(new Relieve(this, indicators));
         }
     }
 
-    /** What an idle broker has goes to one that is no neighbour and starves. */
+    /** An idle broker gives to one that starves and is no neighbour. */
     private record Relieve(RingRounds rounds, PeerMessage.Indicators starving) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -254,11 +257,11 @@ final class RingRounds {
 
     private List<Effect> relieve(PeerMessage.Indicators starving) {
         Map<TopicName, Holding> given = new LinkedHashMap<>();
-        for (Told theirs : starving.told()) {
+        for (PeerMessage.ShareAndDemand theirs : starving.topics()) {
             Optional<LimitRow> row = limits.last(theirs.topic()).filter(last -> last.sharing() == Sharing.GOSSIP);
             Demand mine = demand(theirs.topic());
             if (row.isPresent() && !row.get().limit().isNone() && mine.rateMicros() == 0) {
-                Holding part = Exchange.handedOver(
+                Holding part = RingStep.handedOver(
                         keeper,
                         steps(row.get()).begin(),
                         keeper.ledger().share(theirs.topic()),
@@ -273,9 +276,9 @@ final class RingRounds {
         return given.isEmpty() || !keeper.canDebit(starving.from()) ? List.of() : keeper.debit(starving.from(), given);
     }
 
-    // ---- being looked at
+    // ---- read by the node
 
-    /** With what waits counted in. */
+    /** Waiting messages included. */
     Demand demand(TopicName topic) {
         return demands.getOrDefault(topic, new Demand(0, 0));
     }

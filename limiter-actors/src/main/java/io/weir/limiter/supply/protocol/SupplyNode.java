@@ -2,10 +2,10 @@ package io.weir.limiter.supply.protocol;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Looks;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Looks;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -24,47 +24,51 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /**
- * One holder's whole part in the supply protocol, free of threads, clocks and Akka: an {@link Input} and the time in, {@link Effect}s
- * out. A broker's actors feed it and carry out what it wants; the simulation does the same, so what is simulated is what runs.
+ * One holder's whole part in the supply protocol, free of threads, clocks and Akka: an {@link Input} and the time go in,
+ * {@link Effect}s come out. A broker's actors feed it and carry out its effects; so does the simulation, and therefore the
+ * simulated code is the code that runs.
  *
  * <pre>
- *   {@link Bookkeeper}      what the own journal says, and one write at a time
- *   {@link RingEdge}        a neighbour each: GDRL's comparison, and what is handed over
+ *   {@link Bookkeeper}      the own ledger, and one write at a time
+ *   {@link RingRounds}      members, demand, and who is told what; a {@link RingEdge} for each neighbour hands supply over
  *   {@link LimitVersions}   minting, burning, collecting        {@link NewTopicSpread}  a new topic's first split
- *   {@link Heir}            whom to fence, and inheriting from the stopped
+ *   {@link Heir}            whom to fence, and inheriting from holders that stopped
+ *   {@link Retention}       which rows and journals the store may forget
  * </pre>
  *
- * What its parts want of the bookkeeper waits as {@link PendingDecision}s until that is idle, at most {@value #MOST_KEPT_BACK} of them; a
- * further one is dropped, because whoever asks asks again.
+ * The bookkeeper takes one decision at a time. What the parts want of it waits as {@link PendingDecision}s until it is idle, at
+ * most {@value #MOST_PENDING} of them; a further one is dropped, because its part asks again.
  *
- * <p><b>An outcome that is not known ends it</b>: of an append, or of a change at the gates. Whoever runs it replays the journal and
- * begins a new one, which writes a {@link SupplyEvent.Recovered} before it uses anything ({@link Bookkeeper#recover}); if a late write
- * took that number, the new one ends too. Only what this process has {@link Observed} of the rows goes on.
+ * <p><b>An unknown outcome ends the node</b>, be it of an append or of a change at the gates. Whoever runs it replays the journal
+ * and begins a new node, which writes a {@link SupplyEvent.Recovered} before it uses anything ({@link Bookkeeper#recover}); if a
+ * late write took that sequence number, the new node ends too. Only the process's {@link StoreView} outlives a node.
  */
 public final class SupplyNode {
-    static final int MOST_KEPT_BACK = 256;
-    /** Closed holders that are looked at, and removals that are begun, between two sweeps. */
+    static final int MOST_PENDING = 256;
+    /** At most so many closed holders are read in one sweep, so that the answer stays small. */
     private static final int MOST_CLOSED = 1_000;
-
+    /** At most so many removals begin after one sweep, so that they do not crowd out the store's other work. */
     private static final int MOST_FORGOTTEN = 50;
 
-    private final Terms terms;
+    private final ProtocolTimes times;
     private final Holder me;
     private final Bookkeeper keeper;
-    private final LimitBook limits;
-    private final Watch watch;
+    private final KnownLimits limits;
+    private final LeaseWatch watch;
     private final Retention retention;
     private final Heir heir;
     private final LimitVersions versions;
     private final RingRounds ring;
     private final NewTopicSpread spread = new NewTopicSpread();
-    private final ArrayDeque<PendingDecision> keptBack = new ArrayDeque<>();
+    private final ArrayDeque<PendingDecision> pending = new ArrayDeque<>();
+    /** Others' journals that were asked for and not answered yet. */
     private final Set<Holder> reading = new HashSet<>();
+
     private Set<BrokerId> reachable = Set.of();
-    /** Whom the last look found live; nobody knows before the first one. */
-    private Optional<Set<Holder>> live = Optional.empty();
-    /** Closed holders that were read since the last look at the rows. */
-    private Optional<List<Holder>> closed = Optional.empty();
+    /** Holders that the last look at the rows found live; empty before the first look. */
+    private Optional<Set<Holder>> liveHolders = Optional.empty();
+    /** Closed holders as the sweep read them; empty once a look at the rows has used them. */
+    private Optional<List<Holder>> closedHolders = Optional.empty();
 
     private boolean begun;
     private boolean recovered;
@@ -72,23 +76,24 @@ public final class SupplyNode {
     private List<Effect> out = new ArrayList<>();
 
     /**
-     * @param keeper of the ledger as it was replayed
+     * @param keeper of the ledger as replayed
+     * @param view what this process has read of the rows, perhaps before this node
      */
-    public SupplyNode(Terms terms, Bookkeeper keeper, Observed observed, RandomGenerator random) {
-        this.terms = terms;
+    public SupplyNode(ProtocolTimes times, Bookkeeper keeper, StoreView view, RandomGenerator random) {
+        this.times = times;
         this.me = keeper.ledger().holder();
         this.keeper = keeper;
-        this.limits = observed.limits();
-        this.watch = observed.watch();
-        this.retention = observed.retention();
+        this.limits = view.limits();
+        this.watch = view.watch();
+        this.retention = view.retention();
         keeper.avoid(watch::gone);
-        heir = new Heir(me, watch, terms.courtesyNs());
+        heir = new Heir(me, watch, times.courtesyNs());
         versions = new LimitVersions(me, limits);
-        ring = new RingRounds(terms, keeper, limits, random, effect -> out.add(effect), this::decide);
+        ring = new RingRounds(times, keeper, limits, random, effect -> out.add(effect), this::decide);
     }
 
     /**
-     * Nothing is decided before {@link Input.Begin}, and what comes after the journal was found closed counts for nothing.
+     * Nothing is decided before {@link Input.Begin}. Once the journal was found closed, inputs are ignored.
      *
      * @param nowNs the holder's own clock, read after the input came
      */
@@ -108,7 +113,7 @@ public final class SupplyNode {
             } else if (input instanceof Input.Answer answer) {
                 onAnswer(answer, nowNs);
             }
-            // What follows a commit comes with GoOn: an append can't follow in the same step.
+            // After a commit the next decision waits for GoOn: one step can't append twice.
             if (!(input instanceof Input.Committed)) {
                 decideNext();
             }
@@ -118,7 +123,7 @@ public final class SupplyNode {
 
     /** Whether {@link Input.GoOn} is due. */
     public boolean hasMore() {
-        return begun && keeper.idle() && !keptBack.isEmpty();
+        return begun && keeper.idle() && !pending.isEmpty();
     }
 
     private void onMessage(PeerMessage message) {
@@ -172,26 +177,26 @@ public final class SupplyNode {
             heir.putBack(failed.victim());
         } else if (answer instanceof Input.VictimRead read) {
             out.addAll(heir.victimRead(read.row(), read.journal(), keeper.ledger(), this::decide));
-            read(heir.wanted());
+            readJournals(heir.wanted());
         } else if (answer instanceof Input.JournalRead read) {
             onJournalRead(read.ledger());
         } else if (answer instanceof Input.JournalUnread unread) {
             reading.remove(unread.of());
             heir.journalUnread(unread.of());
         } else if (answer instanceof Input.ClosedRead read) {
-            closed = Optional.of(read.closed());
+            closedHolders = Optional.of(read.closed());
         } else if (answer instanceof Input.Forgotten forgotten) {
             retention.done(forgotten.removal());
         }
     }
 
     private boolean decide(PendingDecision decision) {
-        return keptBack.size() < MOST_KEPT_BACK && keptBack.add(decision);
+        return pending.size() < MOST_PENDING && pending.add(decision);
     }
 
     private void decideNext() {
         while (hasMore()) {
-            out.addAll(keptBack.poll().decide(keeper));
+            out.addAll(pending.poll().decide(keeper));
         }
     }
 
@@ -206,7 +211,7 @@ public final class SupplyNode {
         } else if (event instanceof SupplyEvent.Inherited inherited) {
             out.addAll(heir.next(inherited.victim()));
         }
-        // Without waiting for the next look: a lowering ends as soon as the others have given.
+        // At once rather than after the next look, so that a lowering ends as soon as the others have given.
         if (event instanceof SupplyEvent.Minted minted && !minted.debt().isNone()) {
             decide(new PendingDecision.Burn(minted.topic()));
             out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
@@ -237,7 +242,7 @@ public final class SupplyNode {
     }
 
     private void planLook() {
-        out.add(new Effect.LookAfter(looks.ended() ? 0 : terms.lookNs()));
+        out.add(new Effect.LookAfter(looks.ended() ? 0 : times.lookNs()));
     }
 
     private void onLooked(Input.Looked looked, long nowNs) {
@@ -251,10 +256,10 @@ public final class SupplyNode {
         out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
         Set<Holder> wanted = heir.wanted();
         wanted.addAll(closedDestinations(looked.rows()));
-        read(wanted);
+        readJournals(wanted);
     }
 
-    /** Open transfers to holders that are not live: what their closed journals say decides. */
+    /** Destinations of open transfers that are not live: their closed journals decide what becomes of the transfers. */
     private Set<Holder> closedDestinations(List<LeaseRow> rows) {
         Set<Holder> destinations = new LinkedHashSet<>();
         keeper.ledger()
@@ -268,8 +273,8 @@ public final class SupplyNode {
         return destinations;
     }
 
-    private void read(Set<Holder> journals) {
-        journals.forEach(of -> {
+    private void readJournals(Set<Holder> holders) {
+        holders.forEach(of -> {
             if (reading.add(of)) {
                 out.add(new Effect.ReadJournal(of));
             }
@@ -288,18 +293,18 @@ public final class SupplyNode {
     private void onSweepDue(long nowNs) {
         out.addAll(heir.sweep(nowNs));
         out.addAll(versions.sweep());
-        read(versions.suspects());
+        readJournals(versions.suspects());
         out.add(new Effect.ReadClosed(MOST_CLOSED));
     }
 
-    /** Only the sweeper's host has read the closed holders, and that before these rows; see {@link Retention#leases}. */
+    /** Only the sweeper's host has read the closed holders, and did so before these rows: see {@link Retention#leases}. */
     private void retain(Input.Looked looked, long nowNs) {
-        live = Optional.of(looked.rows().stream()
+        liveHolders = Optional.of(looked.rows().stream()
                 .filter(row -> row.state() == LeaseRow.State.LIVE)
                 .map(LeaseRow::holder)
                 .collect(Collectors.toSet()));
         retention.limits(looked.limits(), nowNs);
-        closed.ifPresent(holders -> {
+        closedHolders.ifPresent(holders -> {
             retention.leases(holders, looked.rows(), nowNs);
             Set<Holder> question = retention.question(nowNs);
             if (!question.isEmpty()) {
@@ -309,12 +314,12 @@ public final class SupplyNode {
             }
             retention.due(nowNs).stream().limit(MOST_FORGOTTEN).forEach(due -> out.add(new Effect.Forget(due)));
         });
-        closed = Optional.empty();
+        closedHolders = Optional.empty();
     }
 
-    /** Before its first commit a late write of a former life may still land, so everything may be needed. */
+    /** Before the first commit a late write of a former life may still land, so until then every journal may be needed. */
     private PeerMessage.Needed needed(long round, Set<Holder> question) {
-        return Retention.answer(round, question, keeper, recovered ? live : Optional.empty());
+        return Retention.answer(round, question, keeper, recovered ? liveHolders : Optional.empty());
     }
 
     /** The live holders of brokers that can be written to. */
@@ -335,22 +340,18 @@ public final class SupplyNode {
         ring.due();
     }
 
-    // ---- being looked at
+    // ---- read by its host
 
     public Holder me() {
         return me;
     }
 
-    public boolean closed() {
-        return keeper.closed();
-    }
-
-    /** As stored. */
+    /** The own ledger as stored. */
     public Ledger ledger() {
         return keeper.ledger();
     }
 
-    /** What of a topic has left and is not known to have arrived. */
+    /** The part of a topic that has left this holder and is not known to have arrived. */
     public Share inFlight(TopicName topic) {
         return keeper.inFlight().stream()
                 .map(transfer ->
@@ -358,27 +359,27 @@ public final class SupplyNode {
                 .reduce(Share.NONE, Share::plus);
     }
 
-    /** What holders that stopped, or are cut off, still have, as far as is known here. */
+    /** By topic, what holders that stopped or are cut off still have, as far as this holder knows. */
     public Map<TopicName, Share> stranded() {
         return heir.stranded();
     }
 
-    public LimitBook limits() {
+    public KnownLimits limits() {
         return limits;
     }
 
-    /** With what waits counted in. */
+    /** Demand at this holder, waiting messages included. */
     public Demand demand(TopicName topic) {
         return ring.demand(topic);
     }
 
-    /** The gates that something arrived for lately, as of the last round. */
+    /** The gates that had arrivals lately, as of the last round. */
     public List<GateSample> busy() {
         return ring.busy();
     }
 
-    /** Everybody else that is alive and can be written to. */
-    public List<Holder> others() {
+    /** All other holders that are live and reachable. */
+    List<Holder> others() {
         return List.copyOf(ring.others().values());
     }
 
@@ -387,7 +388,7 @@ public final class SupplyNode {
         return ring.ring();
     }
 
-    /** Those with whom it compares. */
+    /** The ring's neighbours. */
     public List<Holder> near() {
         return ring.near();
     }

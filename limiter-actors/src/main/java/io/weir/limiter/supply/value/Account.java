@@ -1,6 +1,6 @@
 package io.weir.limiter.supply.value;
 
-/** The two parts of a share: what admits only within the lease, and what goes on past it (the floor φ). */
+/** The two parts of a share: LEASED admits only within the lease, KEPT (the floor φ) also past it. */
 public enum Account {
     LEASED,
     KEPT

@@ -3,17 +3,18 @@ package io.weir.limiter.supply.value;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * What is still to be burned for a topic's version. It stays in the ledger at zero: then it is the duty to mark the version
- * done, which an heir must inherit too. (SUPPLY.md let the debt vanish at zero: a minter that died between its last
- * {@code Burned}, or the {@code Minted} of a raise, and the mark left a version that nobody could finish or claim again.)
+ * What is still to be burned for a version of a topic's limit. A debt of zero stays in the ledger: it is the duty to mark the version
+ * done, which an heir must inherit too. (SUPPLY.md let the debt vanish at zero. A minter that died after its last {@code Burned}, or
+ * after the {@code Minted} of a raise, and before the mark then left a version that nobody could finish or claim again.)
  */
 public record Debt(long version, Share remaining) {
     /**
-     * What a holder sends to the one with this debt: the part of its share that must go for all to keep the same part, or all of
-     * an account that could not admit with less, so that the debt always ends.
+     * What a holder sends to the one with this debt: the same fraction of its share as every other holder, or all of it if no
+     * part can be cut off ({@link Holding#cut}). So the debt always ends.
      *
-     * @param limit what is to be left over all
-     * @param urgency doubles the part: it is too small where much of the topic is stranded, and only the collector sees that
+     * @param limit what is to be left in the whole cluster
+     * @param urgency doubles the fraction this often: where much of the topic is stranded the fraction is too small, and only the
+     *     collector sees that
      */
     public Holding contribution(Holding mine, Share limit, int urgency) {
         Share all = mine.share();
@@ -24,7 +25,7 @@ public record Debt(long version, Share remaining) {
         return cut.isNone() && !wanted.isNone() ? mine : cut;
     }
 
-    /** Rounded up so that the last micro-token comes too; a double only chooses how much moves. */
+    /** Rounded up, so that the last micro-token comes too. The double only chooses how much moves. */
     private static long part(long mine, long owed, long left, int urgency) {
         return owed == 0
                 ? 0

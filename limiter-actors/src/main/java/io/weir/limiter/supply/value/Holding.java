@@ -29,10 +29,6 @@ public record Holding(Supply leased, Supply kept) {
         return account == Account.LEASED ? leased : kept;
     }
 
-    public Holding with(Account account, Supply supply) {
-        return account == Account.LEASED ? new Holding(supply, kept) : new Holding(leased, supply);
-    }
-
     public Holding plus(Holding other) {
         return new Holding(leased.plus(other.leased), kept.plus(other.kept));
     }
@@ -51,7 +47,7 @@ public record Holding(Supply leased, Supply kept) {
                 new Supply(kept.rateMicros(), kept.burstMicros(), kept.burstMicros()));
     }
 
-    /** With this level in all, as much of it in the leased account as fits. */
+    /** The same with this level in both accounts together; as much of it as fits is in the leased one. */
     public Holding filled(long levelMicros) {
         long first = Math.min(levelMicros, leased.burstMicros());
         return new Holding(
@@ -63,15 +59,25 @@ public record Holding(Supply leased, Supply kept) {
         return leased.isNone() && kept.isNone();
     }
 
+    /** Whether an account is {@linkplain Supply#lame lame}. */
     public boolean lame() {
         return leased.lame() || kept.lame();
+    }
+
+    /**
+     * A rate without one message of burst in both accounts together. If no neighbour can use it either, it goes to any other
+     * broker, chosen by chance, until it meets burst. Raising r where β is 0 makes such a share, and so does burning.
+     * (SUPPLY.md's "all or nothing" keeps transfers from making one, but not mints and burns.)
+     */
+    public boolean homeless() {
+        return share().rateMicros() > 0 && !share().admits();
     }
 
     public Share share() {
         return leased.share().plus(kept.share());
     }
 
-    /** Whether it lies far from its floor φ (a fifth of the share), or must be split otherwise for all of it to admit. */
+    /** Whether its kept account is off the floor φ by more than a fifth of the share, or another split would end lameness. */
     public boolean wantsSplit(int floorPermille) {
         Holding target = of(share(), floorPermille);
         Share all = share();
@@ -80,14 +86,14 @@ public record Holding(Supply leased, Supply kept) {
                 || Math.abs(kept.burstMicros() - target.kept.burstMicros()) > all.burstMicros() / 5;
     }
 
-    /** The part of this to move when {@code wanted} is, from each account by what it has; see {@link Supply#cutFor}. */
+    /** The part to move when {@code wanted} is asked for, from each account in proportion: see {@link Supply#cutFor}. */
     public Holding cut(Share wanted) {
         return cutFor(NONE, wanted);
     }
 
     /**
-     * The same towards a side that holds {@code theirs}. Without it, a broker with less than two messages of burst would keep its rate for
-     * ever: what it is asked for is always a little less than half of it.
+     * The same towards a side that holds {@code theirs}. If that were not considered, a broker with less than two messages of burst
+     * would keep its rate for ever: what it is asked for is always a little less than half of it.
      */
     public Holding cutFor(Holding theirs, Share wanted) {
         Share all = share();
@@ -102,8 +108,8 @@ public record Holding(Supply leased, Supply kept) {
     }
 
     /**
-     * What of this to destroy for a debt, as much as there is, leased first. Exactly what is owed, not {@link #cut}'s all or
-     * nothing: a rest that cannot admit is handed on by the ring.
+     * The part to burn for a debt: as much as there is, from the leased account first. Exactly what is owed, not {@link #cut}'s all or
+     * nothing: if the rest can't admit, the ring hands it on.
      */
     public Holding owed(Share debt) {
         long rate = Math.min(debt.rateMicros(), leased.rateMicros());
@@ -116,7 +122,7 @@ public record Holding(Supply leased, Supply kept) {
                         0));
     }
 
-    /** amount·numerator/denominator in whole micro-tokens, at most the amount; a double only chooses how much moves. */
+    /** amount·numerator/denominator in whole micro-tokens, at most the amount. The double only chooses how much moves. */
     private static long part(long amount, long numerator, long denominator) {
         if (denominator <= 0 || numerator >= denominator) {
             return amount;

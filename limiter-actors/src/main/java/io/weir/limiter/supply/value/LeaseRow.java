@@ -3,8 +3,8 @@ package io.weir.limiter.supply.value;
 import java.util.Optional;
 
 /**
- * A holder's row in the store. Every change is conditional: a method answers the row as it will be, or empty if its
- * condition does not hold, and the store must decide and write in one step.
+ * A holder's row in the store. A change with a condition answers the row as it will be, or empty if the condition does not hold;
+ * the store must decide and write in one step.
  *
  * <pre>
  *   LIVE ── fence: renewSeq as observed ──► FENCED ── the holder itself, its file lock, an operator ──► STOPPED
@@ -21,7 +21,7 @@ public record LeaseRow(Holder holder, State state, long renewSeq, Legacy leased,
         STOPPED
     }
 
-    /** Who claimed an account as its beneficiary, and whether it is known to be inherited. */
+    /** Who claimed an account as its heir, and whether it is known to be inherited. */
     public record Legacy(Optional<Holder> heir, boolean done) {
         static final Legacy UNCLAIMED = new Legacy(Optional.empty(), false);
     }

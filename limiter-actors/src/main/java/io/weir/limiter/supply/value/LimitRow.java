@@ -3,20 +3,20 @@ package io.weir.limiter.supply.value;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
-import io.weir.limiter.supply.protocol.Retention;
 import java.util.Optional;
 
 /**
- * One version of a topic's limit in the store; a deleted topic's has nothing. Changed by condition only, and deleted when
- * {@link Retention} says so. Version v + 1 may be inserted when v is done: 100 → 50 not yet burned → 150 would otherwise leave 200.
+ * One version of a topic's limit in the store. A deleted topic's last version allows nothing. A row changes by condition only,
+ * and is removed when the protocol's {@code Retention} says so. Version v + 1 may be inserted when v is done:
+ * 100 → 50 not yet burned → 150 would otherwise leave 200.
  *
  * @param limit (r, b), or {@link Share#NONE} for a deleted topic
  * @param floorPermille φ in thousandths
  * @param sharing how the brokers divide it
  * @param minter who alone may mint it
  * @param done whether exactly {@code limit} exists
- * @param first whether the store has no version before it: only then it begins with a full bucket. The version before one that is not done
- *     is never deleted, so of those this is as good as the day it was inserted
+ * @param first whether the store had no version before it when it was read: only then it begins with a full bucket. As long as
+ *     a version is not done, the one before it is never removed, so until then this says what it said on insertion
  */
 public record LimitRow(
         TopicName topic,
@@ -28,7 +28,7 @@ public record LimitRow(
         boolean done,
         boolean first) {
 
-    /** Of a name whose versions begin with 1. */
+    /** A version of a name whose first version has the number 1. */
     public LimitRow(
             TopicName topic,
             long version,

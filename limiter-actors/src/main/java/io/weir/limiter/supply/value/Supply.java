@@ -4,8 +4,8 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * Supply of one topic in one account, held or on its way: rate ρ, burst capacity β and level λ ≤ β, in micro-tokens. A
- * ledger keeps ρ and β only (its λ is 0): the level lives at the gate and inside transfers.
+ * Supply of one topic in one account, held or on its way: rate ρ, burst capacity β and level λ ≤ β, in micro-tokens. In a
+ * ledger λ is 0: levels live at the gate and inside transfers.
  */
 public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     public static final Supply NONE = new Supply(0, 0, 0);
@@ -23,11 +23,11 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     }
 
     /** Takes rate and burst away; the level of a ledger's supply is 0 on both sides. */
-    public Supply minus(Supply other) {
+    Supply minus(Supply other) {
         return new Supply(rateMicros - other.rateMicros, burstMicros - other.burstMicros, 0);
     }
 
-    public Supply empty() {
+    Supply empty() {
         return levelMicros == 0 ? this : new Supply(rateMicros, burstMicros, 0);
     }
 
@@ -35,17 +35,17 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
         return rateMicros == 0 && burstMicros == 0;
     }
 
-    /** Has a rate, but not the one message of burst without which it never admits. */
-    public boolean lame() {
+    /** Whether it has a rate, but less than one message of burst, so that it never admits. */
+    boolean lame() {
         return rateMicros > 0 && burstMicros < Limit.MICROS;
     }
 
     /**
-     * The part of this to move when (ρ, β) are wanted by a side that has {@code theirBurstMicros}. Neither side may be left lame: what
-     * moves takes one message of burst along unless there is one, as much as leaves the rest one; where that is not possible, all of it
-     * moves (when at least half was wanted) or nothing.
+     * The part to move when a side that has {@code theirBurstMicros} wants (ρ, β). Neither side may be left lame: unless the other side
+     * has a message of burst, one goes along, and one stays here. Where that is not possible, everything moves (if at least half
+     * of the rate was wanted) or nothing.
      */
-    public Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
+    Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
         long rate = Math.min(Math.max(0, wantedRateMicros), rateMicros);
         long burst = Math.min(Math.max(0, wantedBurstMicros), burstMicros);
         if (rate == 0 && burst == 0) {

@@ -2,28 +2,27 @@ package io.weir.limiter.supply.value;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
-import io.weir.limiter.supply.protocol.Bookkeeper;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What a holder's journal is made of. Each is appended under the next sequence number, which only one writer can win. */
+/** An event of a holder's journal. It is appended under the next sequence number, which only one writer can win. */
 public sealed interface SupplyEvent {
-    /** Creates supply for a version of a topic's limit, and the debt of what that version lowers. */
+    /** Creates what a version adds to a topic's limit, and the debt of what it takes away. */
     record Minted(TopicName topic, long version, Holding minted, Share debt) implements SupplyEvent {}
 
-    /** Already removed at the gate; the transfer may be sent once this is stored. */
+    /** A transfer leaves: already removed at the gate, and sent once this is stored. */
     record Debited(Transfer transfer) implements SupplyEvent {}
 
-    /** To be used at the gate, and acknowledged, once this is stored. */
+    /** A transfer arrived: used at the gate and acknowledged once this is stored. */
     record Credited(Transfer transfer) implements SupplyEvent {}
 
     /** An open transfer, own or adopted, comes back: its destination's journal is closed and lacks the credit. */
     record Refunded(Transfer.Id transfer) implements SupplyEvent {}
 
     /**
-     * An open transfer is known to be credited. Nothing depends on it: it keeps what has arrived from being adopted by heir
-     * after heir for ever.
+     * An open transfer is known to be credited. Nothing depends on this event; without it a transfer that has arrived would be
+     * adopted by heir after heir for ever.
      */
     record Delivered(Transfer.Id transfer) implements SupplyEvent {}
 
@@ -36,23 +35,23 @@ public sealed interface SupplyEvent {
             Map<TopicName, Debt> debts)
             implements SupplyEvent {}
 
-    /** Already removed at the gate. */
+    /** Supply is destroyed for a version's debt: already removed at the gate. */
     record Burned(TopicName topic, long version, Holding burned) implements SupplyEvent {}
 
     /**
-     * What the holder has of a topic lies in its accounts like this now; already removed at the gate. Not in SUPPLY.md,
-     * which cannot change a floor, and where burning can leave an account a rate without the burst of one message, though
-     * both accounts together could admit.
+     * A topic's share is split between the accounts like this now; already removed at the gate. SUPPLY.md has no such event: there a
+     * floor can't change, and burning can leave an account with a rate and less than one message of burst though both
+     * accounts together could admit.
      */
     record Refloored(TopicName topic, Holding split) implements SupplyEvent {}
 
-    /** A later life of the same incarnation's actor has taken over; see {@link Bookkeeper#recover}. */
+    /** A later life of the same incarnation's ledger has taken over, and may use what the journal says from here on. */
     record Recovered(long life) implements SupplyEvent {}
 
     /** The last event of a journal. */
     record Fenced(Holder by) implements SupplyEvent {}
 
-    /** The topics of which it changes what the holder has. */
+    /** The topics whose shares this event changes, except those of a refund. */
     default Set<TopicName> topics() {
         if (this instanceof Minted e) {
             return Set.of(e.topic());

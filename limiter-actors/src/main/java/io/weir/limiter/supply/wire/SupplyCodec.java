@@ -186,32 +186,32 @@ public final class SupplyCodec {
     }
 
     /** Writes one array, which begins with the format's number. */
-    public static final class Writer {
+    static final class Writer {
         private static final int FIRST_SIZE = 64;
 
         private byte[] bytes = new byte[FIRST_SIZE];
         private int size;
 
-        public Writer() {
+        Writer() {
             putByte(FORMAT);
         }
 
-        public byte[] bytes() {
+        byte[] bytes() {
             return Arrays.copyOf(bytes, size);
         }
 
         /** The lowest eight bits. */
-        public void putByte(int value) {
+        void putByte(int value) {
             room(1);
             bytes[size++] = (byte) value;
         }
 
-        public void putLong(long value) {
+        void putLong(long value) {
             putBits(value << 1 ^ value >> 63);
         }
 
         /** What can't be below 0. */
-        public void putAmount(long value) {
+        void putAmount(long value) {
             if (value < 0) {
                 throw new IllegalArgumentException("an amount can't be " + value);
             }
@@ -227,7 +227,7 @@ public final class SupplyCodec {
             putByte((int) left);
         }
 
-        public void putText(String text) {
+        void putText(String text) {
             byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
             putAmount(utf8.length);
             room(utf8.length);
@@ -235,62 +235,62 @@ public final class SupplyCodec {
             size += utf8.length;
         }
 
-        public void putTopic(TopicName topic) {
+        void putTopic(TopicName topic) {
             putText(topic.value());
         }
 
-        public void putHolder(Holder holder) {
+        void putHolder(Holder holder) {
             putText(holder.broker().value());
             putLong(holder.incarnation());
         }
 
-        public void putAccount(Account account) {
+        void putAccount(Account account) {
             putByte(account == Account.LEASED ? 0 : 1);
         }
 
-        public void putSupply(Supply supply) {
+        void putSupply(Supply supply) {
             putAmount(supply.rateMicros());
             putAmount(supply.burstMicros());
             putAmount(supply.levelMicros());
         }
 
-        public void putHolding(Holding holding) {
+        void putHolding(Holding holding) {
             putSupply(holding.leased());
             putSupply(holding.kept());
         }
 
-        public void putShare(Share share) {
+        void putShare(Share share) {
             putAmount(share.rateMicros());
             putAmount(share.burstMicros());
         }
 
-        public void putDemand(Demand demand) {
+        void putDemand(Demand demand) {
             putAmount(demand.rateMicros());
             putAmount(demand.backlogMicros());
         }
 
-        public void putDebt(Debt debt) {
+        void putDebt(Debt debt) {
             putLong(debt.version());
             putShare(debt.remaining());
         }
 
-        public void putTransferId(Transfer.Id id) {
+        void putTransferId(Transfer.Id id) {
             putHolder(id.from());
             putHolder(id.to());
             putLong(id.sequence());
         }
 
-        public void putTransfer(Transfer transfer) {
+        void putTransfer(Transfer transfer) {
             putTransferId(transfer.id());
             putMap(transfer.holdings(), this::putTopic, this::putHolding);
         }
 
-        public <T> void putAll(Collection<T> all, Consumer<? super T> put) {
+        <T> void putAll(Collection<T> all, Consumer<? super T> put) {
             putAmount(all.size());
             all.forEach(put);
         }
 
-        public <K, V> void putMap(Map<K, V> map, Consumer<? super K> putKey, Consumer<? super V> putValue) {
+        <K, V> void putMap(Map<K, V> map, Consumer<? super K> putKey, Consumer<? super V> putValue) {
             putAll(map.entrySet(), entry -> {
                 putKey.accept(entry.getKey());
                 putValue.accept(entry.getValue());
@@ -305,14 +305,14 @@ public final class SupplyCodec {
     }
 
     /** Reads what a {@link Writer} wrote; anything else is an IllegalArgumentException. Call {@link #end} last. */
-    public static final class Reader {
+    static final class Reader {
         /** Of topics and brokers. */
         private static final int MAX_NAME_BYTES = 64;
 
         private final byte[] bytes;
         private int position;
 
-        public Reader(byte[] bytes) {
+        Reader(byte[] bytes) {
             this.bytes = bytes;
             int format = getByte();
             if (format != FORMAT) {
@@ -321,26 +321,26 @@ public final class SupplyCodec {
         }
 
         /** That nothing is left over. */
-        public void end() {
+        void end() {
             if (position < bytes.length) {
                 throw malformed("nothing should follow, but " + (bytes.length - position) + " bytes do");
             }
         }
 
         /** 0 to 255. */
-        public int getByte() {
+        int getByte() {
             if (position == bytes.length) {
                 throw malformed("more should follow");
             }
             return bytes[position++] & 0xFF;
         }
 
-        public long getLong() {
+        long getLong() {
             long bits = getBits();
             return bits >>> 1 ^ -(bits & 1);
         }
 
-        public long getAmount() {
+        long getAmount() {
             long amount = getBits();
             if (amount < 0) {
                 throw malformed("an amount does not fit");
@@ -373,7 +373,7 @@ public final class SupplyCodec {
         }
 
         /** @param maxBytes what is longer is refused, before any of it is read */
-        public String getText(int maxBytes) {
+        String getText(int maxBytes) {
             int length = getCount();
             if (length > maxBytes) {
                 throw malformed("a text of " + length + " bytes is too long: at most " + maxBytes);
@@ -390,15 +390,15 @@ public final class SupplyCodec {
             }
         }
 
-        public TopicName getTopic() {
+        TopicName getTopic() {
             return new TopicName(getText(TopicName.MAX_KEY_LENGTH));
         }
 
-        public Holder getHolder() {
+        Holder getHolder() {
             return new Holder(new BrokerId(getText(MAX_NAME_BYTES)), getLong());
         }
 
-        public Account getAccount() {
+        Account getAccount() {
             int account = getByte();
             return switch (account) {
                 case 0 -> Account.LEASED;
@@ -407,35 +407,35 @@ public final class SupplyCodec {
             };
         }
 
-        public Supply getSupply() {
+        Supply getSupply() {
             return new Supply(getAmount(), getAmount(), getAmount());
         }
 
-        public Holding getHolding() {
+        Holding getHolding() {
             return new Holding(getSupply(), getSupply());
         }
 
-        public Share getShare() {
+        Share getShare() {
             return new Share(getAmount(), getAmount());
         }
 
-        public Demand getDemand() {
+        Demand getDemand() {
             return new Demand(getAmount(), getAmount());
         }
 
-        public Debt getDebt() {
+        Debt getDebt() {
             return new Debt(getLong(), getShare());
         }
 
-        public Transfer.Id getTransferId() {
+        Transfer.Id getTransferId() {
             return new Transfer.Id(getHolder(), getHolder(), getLong());
         }
 
-        public Transfer getTransfer() {
+        Transfer getTransfer() {
             return new Transfer(getTransferId(), getMap(this::getTopic, this::getHolding));
         }
 
-        public <T> List<T> getList(Supplier<T> get) {
+        <T> List<T> getList(Supplier<T> get) {
             List<T> list = new ArrayList<>();
             for (int left = getCount(); left > 0; left--) {
                 list.add(get.get());
@@ -444,7 +444,7 @@ public final class SupplyCodec {
         }
 
         /** In the order in which it was written. */
-        public <K, V> Map<K, V> getMap(Supplier<K> getKey, Supplier<V> getValue) {
+        <K, V> Map<K, V> getMap(Supplier<K> getKey, Supplier<V> getValue) {
             Map<K, V> map = new LinkedHashMap<>();
             for (int left = getCount(); left > 0; left--) {
                 K key = getKey.get();
@@ -456,7 +456,7 @@ public final class SupplyCodec {
         }
 
         /** A list of at most one. */
-        public <T> Optional<T> getOptional(Supplier<T> get) {
+        <T> Optional<T> getOptional(Supplier<T> get) {
             List<T> list = getList(get);
             if (list.size() > 1) {
                 throw malformed("there should be one at most, not " + list.size());

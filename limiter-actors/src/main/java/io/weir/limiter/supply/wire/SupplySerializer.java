@@ -5,7 +5,7 @@ import io.weir.limiter.supply.actor.Adaptor;
 import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.protocol.PeerMessage;
-import io.weir.limiter.supply.protocol.PeerMessage.Told;
+import io.weir.limiter.supply.protocol.PeerMessage.ShareAndDemand;
 import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.wire.SupplyCodec.Reader;
 import io.weir.limiter.supply.wire.SupplyCodec.Writer;
@@ -106,10 +106,10 @@ public final class SupplySerializer extends SerializerWithStringManifest {
             writer.putHolder(acknowledged.to());
         } else if (message instanceof PeerMessage.Indicators indicators) {
             writer.putHolder(indicators.from());
-            writer.putAll(indicators.told(), told -> {
-                writer.putTopic(told.topic());
-                writer.putHolding(told.share());
-                writer.putDemand(told.demand());
+            writer.putAll(indicators.topics(), topic -> {
+                writer.putTopic(topic.topic());
+                writer.putHolding(topic.share());
+                writer.putDemand(topic.demand());
             });
         } else if (message instanceof PeerMessage.Collect collect) {
             writer.putTopic(collect.topic());
@@ -148,8 +148,8 @@ public final class SupplySerializer extends SerializerWithStringManifest {
                     case INDICATORS ->
                         new PeerMessage.Indicators(
                                 reader.getHolder(),
-                                reader.getList(
-                                        () -> new Told(reader.getTopic(), reader.getHolding(), reader.getDemand())));
+                                reader.getList(() -> new ShareAndDemand(
+                                        reader.getTopic(), reader.getHolding(), reader.getDemand())));
                     case COLLECT ->
                         new PeerMessage.Collect(
                                 reader.getTopic(), reader.getDebt(), (int) reader.getLong(), reader.getHolder());

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.weir.limiter.simulation.supply.SupplySimulation.Catch;
-import io.weir.limiter.supply.protocol.Terms;
+import io.weir.limiter.supply.protocol.ProtocolTimes;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -73,7 +73,7 @@ class SupplySimulationTest {
     @EnumSource(Flaw.class)
     void shouldStayCleanWhenTheSameFaultsMeetTheWholeProtocol(Flaw flaw) {
         for (long seed = 1; seed <= DIRECTED_SEEDS; seed++) {
-            SupplyRun run = SupplySimulation.run(seed, course -> course.directedAt(flaw));
+            SupplyRun run = SupplySimulation.run(seed, scenario -> scenario.directedAt(flaw));
             assertThat(run.violations()).as(run::toString).isEmpty();
         }
     }
@@ -97,9 +97,9 @@ class SupplySimulationTest {
     void shouldSeeTheFlawInTheAdmissionsAloneWhenOnlyTheHardBoundIsChecked(Flaw flaw) {
         boolean seen = false;
         for (long seed = 1; seed <= 200 && !seen; seed++) {
-            SupplyRun run = SupplySimulation.run(seed, course -> {
-                course.directedAt(flaw).flawed(flaw);
-                course.watched = "C1";
+            SupplyRun run = SupplySimulation.run(seed, scenario -> {
+                scenario.directedAt(flaw).flawed(flaw);
+                scenario.watched = "C1";
             });
             seen = !run.violations().isEmpty();
         }
@@ -110,8 +110,8 @@ class SupplySimulationTest {
     @Test
     void shouldSimulateWhatBrokersAreSetTo() {
         Config supply = ConfigFactory.parseResources("reference.conf").getConfig("weir.supply");
-        assertThat(SupplyWorld.BROKER_TERMS)
-                .isEqualTo(Terms.of(
+        assertThat(SupplyWorld.BROKER_TIMES)
+                .isEqualTo(ProtocolTimes.of(
                         supply.getDuration("lease").toNanos(),
                         supply.getLong("drift-ppm"),
                         supply.getDuration("guard").toNanos(),
@@ -122,8 +122,8 @@ class SupplySimulationTest {
     @Test
     void shouldReplayWhenTheSeedIsTheSame() {
         for (long seed = 1; seed <= 5; seed++) {
-            SupplyRun once = SupplySimulation.run(seed, course -> course.flawed(Flaw.NO_LEASE_CHECK));
-            SupplyRun again = SupplySimulation.run(seed, course -> course.flawed(Flaw.NO_LEASE_CHECK));
+            SupplyRun once = SupplySimulation.run(seed, scenario -> scenario.flawed(Flaw.NO_LEASE_CHECK));
+            SupplyRun again = SupplySimulation.run(seed, scenario -> scenario.flawed(Flaw.NO_LEASE_CHECK));
             assertThat(again.toString()).isEqualTo(once.toString());
             assertThat(again.events()).isEqualTo(once.events());
         }
@@ -131,7 +131,7 @@ class SupplySimulationTest {
 
     @Test
     void shouldTellSeedInvariantAndHistoryWhenAnInvariantFails() {
-        SupplyRun run = SupplySimulation.run(1, course -> course.flawed(Flaw.CREDIT_NOT_IDEMPOTENT));
+        SupplyRun run = SupplySimulation.run(1, scenario -> scenario.flawed(Flaw.CREDIT_NOT_IDEMPOTENT));
         assertThat(run.toString()).contains("seed 1", "C3", "Credited").contains("µs");
         assertThat(run.history()).hasSizeGreaterThan(10);
     }

@@ -87,7 +87,7 @@ class BookkeeperTest {
     void shouldStoreThenUseThenAcknowledgeWhenATransferArrives() {
         mint();
         Transfer transfer = debitHalf();
-        assertThat(b.transfer(transfer, A)).containsExactly(new Append(1, new SupplyEvent.Credited(transfer)));
+        assertThat(b.credit(transfer, A)).containsExactly(new Append(1, new SupplyEvent.Credited(transfer)));
         assertThat(b.committed())
                 .containsExactly(new AddAtGate(transfer.holdings()), new Effect.Acknowledge(transfer.id(), A));
     }
@@ -96,9 +96,9 @@ class BookkeeperTest {
     void shouldOnlyAcknowledgeWhenATransferArrivesAgain() {
         mint();
         Transfer transfer = debitHalf();
-        b.transfer(transfer, A);
+        b.credit(transfer, A);
         b.committed();
-        assertThat(b.transfer(transfer, C)).containsExactly(new Effect.Acknowledge(transfer.id(), C));
+        assertThat(b.credit(transfer, C)).containsExactly(new Effect.Acknowledge(transfer.id(), C));
     }
 
     @Test
@@ -106,7 +106,7 @@ class BookkeeperTest {
         mint();
         Transfer transfer = debitHalf();
         Bookkeeper reborn = new Bookkeeper(new Ledger(new Holder(B.broker(), 2)));
-        assertThat(reborn.transfer(transfer, A)).isEmpty();
+        assertThat(reborn.credit(transfer, A)).isEmpty();
         assertThat(reborn.idle()).isTrue();
     }
 
@@ -230,7 +230,7 @@ class BookkeeperTest {
         a.ledger().apply(new SupplyEvent.Fenced(B));
         b.inherit(a.ledger(), Account.LEASED);
         b.committed();
-        b.transfer(transfer, B);
+        b.credit(transfer, B);
         b.committed();
         assertThat(b.ledger().share(TOPIC).share()).isEqualTo(LIMIT);
         assertThat(b.ledger().openTransfers()).isEmpty();

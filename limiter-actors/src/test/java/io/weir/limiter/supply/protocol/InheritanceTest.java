@@ -93,9 +93,9 @@ class InheritanceTest {
 
     @Test
     void shouldLetAHolderExpireOnlyAfterWOfUnchangedSight() {
-        long w = Watch.patienceNs(6 * SECOND, 1_000, SECOND);
+        long w = LeaseWatch.patienceNs(6 * SECOND, 1_000, SECOND);
         assertThat(w).isBetween(7_012_000_000L, 7_012_100_000L);
-        Watch watch = new Watch(w, 2 * SECOND);
+        LeaseWatch watch = new LeaseWatch(w, 2 * SECOND);
         long now = Long.MAX_VALUE;
         watch.read(List.of(LIVE), now);
         for (long passed = SECOND; passed < w; passed += SECOND) {
@@ -111,7 +111,7 @@ class InheritanceTest {
 
     @Test
     void shouldBeginAnewWhenTheReadsFailedForAWhile() {
-        Watch watch = new Watch(3 * SECOND, SECOND);
+        LeaseWatch watch = new LeaseWatch(3 * SECOND, SECOND);
         watch.read(List.of(LIVE), 0);
         watch.read(List.of(LIVE), SECOND);
         watch.read(List.of(LIVE), 3 * SECOND);

@@ -279,14 +279,14 @@ class RetentionTest {
 
     @Test
     void shouldReadInABookWhatIsLeftOfAName() {
-        LimitBook book = new LimitBook();
+        KnownLimits book = new KnownLimits();
         book.read(List.of(
                 new LimitRow(TOPIC, 4, LIMIT, 0, Sharing.GOSSIP, Optional.of(A), true, true),
                 new LimitRow(TOPIC, 5, Share.NONE, 0, Sharing.GOSSIP, Optional.of(A), false, false)));
-        assertThat(book.unfinished()).singleElement().satisfies(page -> assertThat(page.before())
+        assertThat(book.unfinished()).singleElement().satisfies(entry -> assertThat(entry.before())
                 .isEqualTo(LIMIT));
 
-        LimitBook fresh = new LimitBook();
+        KnownLimits fresh = new KnownLimits();
         LimitRow again = new LimitRow(TOPIC, 6, LIMIT, 0, Sharing.GOSSIP, Optional.of(A), false, true);
         fresh.read(List.of(again));
         assertThat(fresh.unfinished().get(0).before()).isEqualTo(Share.NONE);

@@ -10,6 +10,7 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Debt;
+import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -31,11 +32,11 @@ class SupplyNodeTest {
     private static final TopicName TOPIC = new TopicName("orders");
     private static final Holder ME = holder("b1", 1);
     private static final Holder PEER = holder("b2", 1);
-    private static final Terms TERMS = Terms.of(6 * SECOND, 1_000, SECOND / 2, SECOND / 2, 0.03);
+    private static final ProtocolTimes TIMES = ProtocolTimes.of(6 * SECOND, 1_000, SECOND / 2, SECOND / 2, 0.03);
 
-    private final Observed observed = Observed.nothing(TERMS);
+    private final StoreView view = StoreView.nothing(TIMES);
     private final SupplyNode node =
-            new SupplyNode(TERMS, new Bookkeeper(new Ledger(ME)), observed, new SplittableRandom(1));
+            new SupplyNode(TIMES, new Bookkeeper(new Ledger(ME)), view, new SplittableRandom(1));
     private long nowNs = 1;
 
     private static Holder holder(String broker, long incarnation) {
@@ -78,7 +79,7 @@ class SupplyNodeTest {
     }
 
     private List<Effect> look(LeaseRow... rows) {
-        return carryOut(new Input.Looked(List.of(rows), observed.limits().upTo(), List.of()));
+        return carryOut(new Input.Looked(List.of(rows), view.limits().upTo(), List.of()));
     }
 
     private void mint(long rate, long burst) {
@@ -121,7 +122,7 @@ class SupplyNodeTest {
     void shouldDoNothingMoreWhenItsJournalIsClosed() {
         Ledger closed = new Ledger(ME);
         closed.apply(new SupplyEvent.Fenced(PEER));
-        SupplyNode fenced = new SupplyNode(TERMS, new Bookkeeper(closed), observed, new SplittableRandom(1));
+        SupplyNode fenced = new SupplyNode(TIMES, new Bookkeeper(closed), view, new SplittableRandom(1));
         assertThat(fenced.on(new Input.Begin(1), nowNs)).contains(new Effect.CloseGate());
         assertThat(fenced.on(transfer(1), nowNs)).isEmpty();
         assertThat(fenced.on(new Input.RoundDue(), nowNs)).isEmpty();
@@ -133,7 +134,7 @@ class SupplyNodeTest {
         assertThat(tell(new Input.LookNow())).as("one look at a time").isEmpty();
         assertThat(tell(new Input.LookFailed())).containsExactly(new Effect.LookAfter(0));
         assertThat(tell(new Input.LookDue())).containsExactly(new Effect.ReadRows(0));
-        assertThat(tell(new Input.LookFailed())).containsExactly(new Effect.LookAfter(TERMS.lookNs()));
+        assertThat(tell(new Input.LookFailed())).containsExactly(new Effect.LookAfter(TIMES.lookNs()));
     }
 
     @Test
@@ -182,7 +183,8 @@ class SupplyNodeTest {
                 LeaseRow.registered(far),
                 LeaseRow.registered(holder("b4", 1)));
         PeerMessage.Indicators starving = new PeerMessage.Indicators(
-                far, List.of(new PeerMessage.Told(TOPIC, Holding.NONE, new Demand(100 * MICROS, 10 * MICROS))));
+                far,
+                List.of(new PeerMessage.ShareAndDemand(TOPIC, Holding.NONE, new Demand(100 * MICROS, 10 * MICROS))));
         tell(new Input.RoundDue());
         Holding held = node.ledger().share(TOPIC);
         carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, new Demand(5 * MICROS, MICROS), 0))));
@@ -212,11 +214,11 @@ class SupplyNodeTest {
         LeaseRow silent = LeaseRow.registered(PEER);
         look(mine, silent);
         List<Effect> fenced = List.of();
-        for (long at = nowNs; fenced.isEmpty() && at < nowNs + 2 * TERMS.patienceNs(); at += TERMS.lookNs()) {
+        for (long at = nowNs; fenced.isEmpty() && at < nowNs + 2 * TIMES.patienceNs(); at += TIMES.lookNs()) {
             fenced = node.on(new Input.Looked(List.of(mine, silent), 1, List.of()), at).stream()
                     .filter(Effect.Fence.class::isInstance)
                     .toList();
-            assertThat(fenced.isEmpty()).as("at %s ns", at).isEqualTo(at - nowNs < TERMS.patienceNs());
+            assertThat(fenced.isEmpty()).as("at %s ns", at).isEqualTo(at - nowNs < TIMES.patienceNs());
         }
         assertThat(fenced).containsExactly(new Effect.Fence(PEER, 0));
         assertThat(tell(new Input.StepDone(PEER))).containsExactly(new Effect.ReadVictim(PEER, true));

@@ -28,9 +28,9 @@ final class BrokenBookkeeper extends Bookkeeper {
 
     /** Nothing repeats a transfer but a lost acknowledgement, so the first one is lost: the flaw shows every time. */
     @Override
-    public List<Effect> transfer(Transfer transfer, Holder sender) {
+    public List<Effect> credit(Transfer transfer, Holder sender) {
         boolean first = !ledger().credited(transfer.id());
-        List<Effect> effects = super.transfer(transfer, sender);
+        List<Effect> effects = super.credit(transfer, sender);
         creditingFirst = broken.contains(BrokenRule.CREDIT_TWICE) && first && !idle();
         return effects;
     }

@@ -14,8 +14,8 @@ import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.protocol.Effect;
+import io.weir.limiter.supply.protocol.LeaseWatch;
 import io.weir.limiter.supply.protocol.Ledger;
-import io.weir.limiter.supply.protocol.Watch;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -97,9 +97,9 @@ class BrokenRulesTest {
     @Test
     void shouldFenceAHolderThatLivesWhenItClaimsEarly() {
         LeaseRow row = LeaseRow.registered(B);
-        long patienceNs = Watch.patienceNs(6 * SECOND, 1_000, SECOND / 2);
-        Watch patient = new Watch(kept().patienceNs(patienceNs), SECOND);
-        Watch hasty = new Watch(broken(BrokenRule.CLAIM_EARLY).patienceNs(patienceNs), SECOND);
+        long patienceNs = LeaseWatch.patienceNs(6 * SECOND, 1_000, SECOND / 2);
+        LeaseWatch patient = new LeaseWatch(kept().patienceNs(patienceNs), SECOND);
+        LeaseWatch hasty = new LeaseWatch(broken(BrokenRule.CLAIM_EARLY).patienceNs(patienceNs), SECOND);
         for (long nowNs = 0; nowNs <= 2 * SECOND; nowNs += SECOND / 2) {
             patient.read(List.of(row), nowNs);
             hasty.read(List.of(row), nowNs);
@@ -112,7 +112,7 @@ class BrokenRulesTest {
     private static int credits(Bookkeeper keeper) {
         int credits = 0;
         for (int sent = 0; sent < 10; sent++) {
-            List<Effect> effects = keeper.transfer(TRANSFER, B);
+            List<Effect> effects = keeper.credit(TRANSFER, B);
             if (!keeper.idle()) {
                 effects = keeper.committed();
             }
@@ -164,7 +164,7 @@ class BrokenRulesTest {
         Bookkeeper heir = broken(BrokenRule.HEIR_STARTS_FULL).bookkeeper(new Ledger(A));
         heir.inherit(victim(), Account.LEASED);
         heir.committed();
-        heir.transfer(TRANSFER, B);
+        heir.credit(TRANSFER, B);
         assertThat(heir.committed()).contains(new Effect.AddAtGate(TRANSFER.holdings()));
     }
 

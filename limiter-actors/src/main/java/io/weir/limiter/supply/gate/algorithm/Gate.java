@@ -6,24 +6,24 @@ import io.weir.limiter.supply.value.Supply;
 import java.util.function.LongSupplier;
 
 /**
- * One topic's way in at one broker: a message passes if there is a token <i>and</i> a lease. Two accounts, each its own
- * bucket: the leased one first, the kept one also past the lease.
+ * One topic's way in at one broker: a message passes if there is a token <i>and</i> a lease. Each of the two accounts has its own
+ * bucket: the leased one comes first, the kept one admits past the lease too.
  *
- * <p>In one step, by its order: take the token, <i>then</i> read the clock again, and past the lease refuse (the token is
- * gone). A thread that stops between the two is refused; one that stops after may emit that single message late. It counts
- * at {@link #stampNs}, the time for which the token was taken: stamping it with the second reading would let a bucket that
- * refilled during the pause admit β + 1 at once.
+ * <p><b>The order matters</b>: take the token, <i>then</i> read the clock again, and refuse if the lease is over (the token is then
+ * lost). A thread that pauses between the two is refused; one that pauses after them may emit that single message late. The
+ * message counts at {@link #stampNs}, the time for which the token was taken: stamping it with the second reading would let a
+ * bucket that refilled during the pause admit β + 1 at once.
  *
- * <p>Reading the clock is most of what a message costs here, so a <i>run</i> of messages that are decided one right after the other
- * goes by the two readings of its first ({@link #admitNext}). That is the same step for several: their tokens are of the first
- * reading, at which all of them count, and the bucket kept its bound then whatever is done when; the second came after it, and found the
- * lease. Nobody but the single writer takes from the buckets, so whether the last of these tokens left its bucket before or after the
- * second reading makes no difference that anybody could see. What changes is how much a thread that stops after the second reading may
- * emit late: instead of one message what is left of the run, at most {@value #RUN} messages, and no more than the bucket held at
- * the first reading. A run ends with any change of supply: what came after its stamp must not count before it was there.
+ * <p><b>A run.</b> Reading the clock is most of what a message costs here. So messages that are decided one right after the other form a
+ * <i>run</i>, which uses the two readings of its first message ({@link #admitNext}). All of them count at the first reading, and the
+ * bucket keeps its bound for that time; the second reading came later and found the lease valid. Only the single writer takes
+ * from the buckets, so nobody can see whether the last token left before or after the second reading. What changes is how much a
+ * thread that pauses after the second reading may emit late: the rest of the run instead of one message, at most {@value #RUN}
+ * messages, and no more than the bucket held at the first reading. Any change of supply ends a run: supply that came after the
+ * run's stamp must not count before it was there.
  *
- * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change settles first, and removing
- * answers what was removed: only that may be written down. For a single writer; {@link #admit} allocates nothing.
+ * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change of supply settles the buckets first.
+ * Removing answers what was removed: only that may be written down. For a single writer; {@link #admit} allocates nothing.
  */
 public final class Gate {
     /** Which account let a message pass. */
@@ -33,7 +33,7 @@ public final class Gate {
         REFUSED
     }
 
-    /** So many tokens go by the same two readings of the clock at the most, unless a single batch is larger. */
+    /** At most so many tokens share two readings of the clock, unless a single batch is larger. */
     public static final int RUN = 16;
 
     private static final long MILLION = 1_000_000L;
@@ -47,9 +47,9 @@ public final class Gate {
     private long stampNs;
     /** The clock as it was last read. */
     private long readNs;
-    /** What may still go by these readings. */
+    /** Tokens that may still share these readings. */
     private int runLeft;
-    /** Told before β falls: what was asked for would no longer fit. */
+    /** Its open requests are cancelled before β falls, because the replies might no longer fit. */
     private Lending lending;
 
     /** @param epsilonPpm ε in millionths, at most 9,000 so that ρ·ε fits a long */
@@ -78,12 +78,12 @@ public final class Gate {
     }
 
     /**
-     * The same for a message that is decided right after the one before, with nothing done in between but what that one's passing
-     * entailed: goes by its readings of the clock, as long as the run lasts and its tokens reach.
+     * The same for a message that is decided right after the one before, with nothing in between but the handling of that one. It
+     * shares its readings of the clock, as long as the run lasts and the bucket has tokens.
      */
     public Verdict admitNext(int tokens, LongSupplier clock) {
         runLeft -= tokens;
-        // The buckets may have been told a later time: see admitAt.
+        // admitAt may have settled a bucket at a later time.
         if (runLeft < 0 || leased.settledNs() - stampNs > 0 || kept.settledNs() - stampNs > 0) {
             return admit(tokens, clock);
         }
@@ -92,16 +92,16 @@ public final class Gate {
         return passed == Verdict.REFUSED ? admit(tokens, clock) : passed;
     }
 
-    /** Whatever comes next does not follow right after the one before. */
+    /** The next message is not decided right after the last one, so it needs readings of the clock of its own. */
     public void endRun() {
         runLeft = 0;
     }
 
     /**
-     * The same for a message that came at {@code arrivalNs}, however late it is looked at: it takes of what was there then, and
-     * counts at that time. But not earlier than anything that either bucket was told, be it another message or a change of
-     * supply: tokens that came after the arrival, from the clock or from another broker, would count before they were there. An
-     * arrival that is still to come counts now.
+     * The same for a message that arrived at {@code arrivalNs}, however late it is decided: it takes a token that was there then, and
+     * counts at that time. But it never counts earlier than the last time at which either bucket was settled, be it for another
+     * message or for a change of supply: tokens that came after the arrival, by refill or from another broker, would count before
+     * they were there. An arrival in the future counts as now.
      */
     public Verdict admitAt(int tokens, long arrivalNs, LongSupplier clock) {
         runLeft = 0;
@@ -120,7 +120,7 @@ public final class Gate {
         return aNs - bNs > 0 ? aNs : bNs;
     }
 
-    /** The first half of {@link #admit}, apart so that a simulation can stop the thread between them. */
+    /** The first half of {@link #admit}, on its own so that a simulation can pause the thread between the halves. */
     public Verdict take(int tokens, long nowNs) {
         stampNs = nowNs;
         if (lease.usable(nowNs) && leased.tryTake(tokens, nowNs)) {
@@ -129,13 +129,13 @@ public final class Gate {
         return !lease.closed() && kept.tryTake(tokens, nowNs) ? Verdict.KEPT : Verdict.REFUSED;
     }
 
-    /** The second half: what was taken counts only if the lease still holds. */
+    /** The second half: the token counts only if the lease still holds. */
     public Verdict confirm(Verdict taken, long nowNs) {
         boolean holds = taken == Verdict.LEASED ? lease.usable(nowNs) : !lease.closed();
         return holds ? taken : Verdict.REFUSED;
     }
 
-    /** After a refusal at {@code nowNs}: when to try again, or {@link TokenBucket#NEVER} if nothing but a change helps. */
+    /** After a refusal at {@code nowNs}: how long to wait, or {@link TokenBucket#NEVER} if only a change of supply helps. */
     public long retryAfterNs(int tokens, long nowNs) {
         if (lease.closed()) {
             return TokenBucket.NEVER;
@@ -149,7 +149,7 @@ public final class Gate {
         return stampNs;
     }
 
-    /** The clock as it was last read, not before {@link #stampNs}: when the message was decided. */
+    /** The clock as it was last read, never before {@link #stampNs}: when the last message was decided. */
     public long readNs() {
         return readNs;
     }
@@ -161,10 +161,10 @@ public final class Gate {
     }
 
     /**
-     * {@link #remove}s what is to be handed over, burned or divided otherwise; nothing if the lease is not fresh. What leaves the gate stays
-     * away until its event is stored, and a broker that is cut off would miss it all the while. (Such a broker admits from its kept
-     * account alone, so less is asked of it, and it seems to have more than its neighbours. It began to hand over 5 to 8% of its share,
-     * and admitted so much less than it kept.)
+     * {@link #remove}s what is to be handed over, burned or split anew; nothing if the lease is not {@linkplain Lease#fresh fresh}. What
+     * leaves the gate can't be used until its event is stored, and a broker that is cut off from the store would miss it all that
+     * time. (Seen: a broker that was cut off admitted from its kept account alone, so its measured demand fell and it seemed
+     * better off than its neighbours. It removed 5 to 8% of its share to hand it over, and admitted that much less than it kept.)
      */
     public Holding release(Holding wanted, long nowNs) {
         return lease.fresh(nowNs) ? remove(wanted, nowNs) : Holding.NONE;
@@ -183,7 +183,7 @@ public final class Gate {
         return new Holding(fromLeased, fromKept);
     }
 
-    /** Everything, at level 0: what a recovery found is all there is. */
+    /** Holds exactly {@code all}, at level 0: what a recovery found is all there is. */
     public void reset(Holding all, long nowNs) {
         remove(held(nowNs), nowNs);
         add(all.empty(), nowNs);
@@ -195,7 +195,7 @@ public final class Gate {
                 new Supply(keptRateMicros, kept.burstMicros(), kept.levelMicros(nowNs)));
     }
 
-    /** Tokens missing from both full buckets: SRTM's unfinished work, less what waits. */
+    /** Tokens that both buckets lack to be full: SRTM's unfinished work without what waits. */
     public long missingMicros(long nowNs) {
         return leased.burstMicros() - leased.levelMicros(nowNs) + kept.burstMicros() - kept.levelMicros(nowNs);
     }
@@ -227,7 +227,9 @@ public final class Gate {
         }
         long before = bucket.burstMicros();
         long level = bucket.levelMicros(nowNs);
-        // The level goes in proportion (a double chooses, what is removed is counted), and none is cut off unseen.
+        // The level goes in proportion to the burst, and all that would not fit any more goes too. The double only
+        // chooses how much
+        // is asked for; removeMicros answers exactly what went.
         long along = Math.max(
                 before == 0 ? 0 : Math.min(burst, (long) ((double) level * burst / before)), level - (before - burst));
         long removed = bucket.removeMicros(along, nowNs);

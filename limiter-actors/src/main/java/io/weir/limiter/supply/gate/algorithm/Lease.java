@@ -1,17 +1,16 @@
 package io.weir.limiter.supply.gate.algorithm;
 
-import io.weir.limiter.supply.protocol.Watch;
-
 /**
- * The holder's side of its lease. A renewal counts from the clock read <i>before</i> it was sent, so however long the store
- * took, the holder stops before a watcher may fence it ({@link Watch}). Told the time of the holder's own clock.
+ * The holder's side of its lease. A renewal counts from the clock as read <i>before</i> it was sent. So however long the store
+ * took, the holder stops before a watcher may fence it (the protocol's {@code LeaseWatch}). All times are of the holder's own
+ * clock.
  *
- * <p>One writer; the gates of all topics read it, hence volatile. Not final for the sake of those who check that a gate without it
- * is noticed.
+ * <p>One thread writes, the gates of all topics read: hence volatile. Not final, so that a test can replace it by one that never
+ * ends and see that a checker notices.
  */
 public class Lease {
     private final long lengthNs;
-    /** Shut until the first renewal is known to have succeeded. */
+    /** True until the first renewal has succeeded. */
     private volatile boolean shut = true;
 
     private volatile long usableUntilNs;
@@ -36,14 +35,14 @@ public class Lease {
     }
 
     /**
-     * Whether the store answered lately: a renewal is due every quarter of the lease, so two in a row are missing if more than half of it
-     * is over. What has to be stored is then better not begun.
+     * Whether the store answered lately. A renewal is due every quarter of the lease, so if half of it is over, two in a row are missing;
+     * then it is better not to begin what has to be stored.
      */
-    public boolean fresh(long nowNs) {
+    boolean fresh(long nowNs) {
         return remainingNs(nowNs) > lengthNs / 2;
     }
 
-    /** Closes both accounts for ever: fenced or leaving. Only then may the holder be confirmed as stopped. */
+    /** Closes both accounts for ever: the holder is fenced or leaving. Only after this may it be confirmed as stopped. */
     public void close() {
         closed = true;
     }

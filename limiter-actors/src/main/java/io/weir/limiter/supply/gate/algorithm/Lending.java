@@ -7,13 +7,13 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * {@link Borrowing} between leased accounts with the checks that its messages need: a request and its reply name both
- * incarnations and the limit's version, and a reply counts only for the request that is open with exactly these. Lives
- * as long as the gate, not as the actor, so that ids never begin again within an incarnation.
+ * {@link Borrowing} between leased accounts, with the checks that its messages need. A request and its reply name both
+ * incarnations and the limit's version, and a reply counts only for the open request with exactly these. It lives as long as the
+ * gate, not as an actor, so that request ids never start over within an incarnation.
  *
- * <p>Lending is a way out of the bucket like admission, so it too is refused past the lease. (SUPPLY.md had no such rule: the
- * bucket of a holder that was fenced while it stood still goes on refilling at the rate that its heir already has, and
- * others would borrow it.)
+ * <p>Lending takes tokens out of the bucket as admission does, so it too is refused past the lease. (SUPPLY.md had no such rule. The
+ * bucket of a holder that was fenced during a pause goes on refilling at the rate that its heir already has, and others would
+ * borrow those tokens.)
  */
 public class Lending {
     /** Asks the holder {@code to} for tokens. */
@@ -28,7 +28,7 @@ public class Lending {
     private final Holder[] asked;
     private long version;
 
-    /** @param slots how many peers, each with a slot of its own that the caller assigns */
+    /** @param slots how many peers there can be; the caller assigns each a slot of its own */
     public Lending(Holder me, Gate gate, int slots, long patienceNs, long nowNs) {
         this(me, gate, slots, leased -> new Borrowing(leased, slots, patienceNs, nowNs));
     }
@@ -41,7 +41,7 @@ public class Lending {
         gate.lendThrough(this);
     }
 
-    /** The limit is another now: what was asked under the old one no longer counts. */
+    /** The limit has a new version: requests made under the old one no longer count. */
     public void version(long newVersion, long nowNs) {
         if (newVersion != version) {
             cancel(nowNs);
@@ -63,7 +63,7 @@ public class Lending {
         return peer == null ? Optional.empty() : Optional.of(new Request(me, peer, version, request.get()));
     }
 
-    /** @param slot of the one who asks */
+    /** @param slot the asker's */
     public Optional<Reply> onRequest(int slot, Request request, long waitingMicros, long nowNs) {
         if (!meant(request.to(), request.version()) || !mayLend(nowNs)) {
             return Optional.empty();

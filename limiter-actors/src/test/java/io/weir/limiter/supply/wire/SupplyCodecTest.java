@@ -1,4 +1,4 @@
-package io.weir.limiter.supply.actor;
+package io.weir.limiter.supply.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,6 +8,8 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.supply.actor.Adaptor;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.protocol.PeerMessage;
 import io.weir.limiter.supply.value.Account;
@@ -16,8 +18,6 @@ import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Supply;
 import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.value.Transfer;
-import io.weir.limiter.supply.wire.SupplyCodec;
-import io.weir.limiter.supply.wire.SupplySerializer;
 import java.io.NotSerializableException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.ParameterizedType;

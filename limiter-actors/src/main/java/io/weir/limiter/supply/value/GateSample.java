@@ -1,8 +1,7 @@
-package io.weir.limiter.supply.protocol;
+package io.weir.limiter.supply.value;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
-import io.weir.limiter.supply.value.Holding;
 
 /** One topic's gate as the thread that admits saw it. */
 public record GateSample(TopicName topic, Holding held, Demand demand, long waiting) {}

@@ -12,45 +12,45 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** What one broker has read of the limits' rows: of each topic the last version and what the one before it allowed. */
-public final class LimitBook {
+/** The limits as one process has read them from the store: each topic's last version, and what the one before it allowed. */
+public final class KnownLimits {
     /** A topic's last version, and the limit that it replaces. */
-    public record Page(LimitRow last, Share before) {}
+    public record Entry(LimitRow last, Share before) {}
 
-    private final Map<TopicName, Page> pages = new LinkedHashMap<>();
+    private final Map<TopicName, Entry> entries = new LinkedHashMap<>();
     private final Set<TopicName> unfinished = new LinkedHashSet<>();
     private final List<TopicName> topics = new ArrayList<>();
     private long upTo;
 
-    /** The number of the last change that was read. */
-    public long upTo() {
+    /** The store's number of the last change that was read. */
+    long upTo() {
         return upTo;
     }
 
-    /** What changed since {@link #upTo}, up to the given number. */
-    public Set<TopicName> read(long newUpTo, List<LimitRow> rows) {
+    /** Takes in what changed after {@link #upTo}, up to the given number; answers as {@link #read(List)}. */
+    Set<TopicName> read(long newUpTo, List<LimitRow> rows) {
         upTo = Math.max(upTo, newUpTo);
         return read(rows);
     }
 
-    /** Takes rows in, in any order and as often as they come; answers the topics whose last version is another now. */
+    /** Takes rows in, in any order and however often; answers the topics that have a new last version. */
     public Set<TopicName> read(List<LimitRow> rows) {
         Set<TopicName> changed = new LinkedHashSet<>();
         for (LimitRow row : rows) {
-            Page page = pages.get(row.topic());
-            if (page == null) {
+            Entry entry = entries.get(row.topic());
+            if (entry == null) {
                 topics.add(row.topic());
             }
-            if (page == null || row.version() > page.last.version()) {
-                Share before = page != null && page.last.version() == row.version() - 1
-                        ? page.last.limit()
+            if (entry == null || row.version() > entry.last.version()) {
+                Share before = entry != null && entry.last.version() == row.version() - 1
+                        ? entry.last.limit()
                         : limitBefore(row, rows);
-                pages.put(row.topic(), new Page(row, before));
+                entries.put(row.topic(), new Entry(row, before));
                 changed.add(row.topic());
-            } else if (row.version() == page.last.version()) {
-                pages.put(row.topic(), new Page(row, page.before));
+            } else if (row.version() == entry.last.version()) {
+                entries.put(row.topic(), new Entry(row, entry.before));
             }
-            if (pages.get(row.topic()).last.done()) {
+            if (entries.get(row.topic()).last.done()) {
                 unfinished.remove(row.topic());
             } else {
                 unfinished.add(row.topic());
@@ -60,8 +60,8 @@ public final class LimitBook {
     }
 
     /**
-     * Among the same rows: a version is inserted before its successor, so both come together if neither was read before. Before one that is
-     * done there may be none any more ({@link Retention}), and nobody need know.
+     * The limit before {@code row}, found among the same rows: a version is inserted before its successor, so if neither was read
+     * before, both come together. The one before a version that is done may have been removed ({@link Retention}); it is not needed.
      */
     private static Share limitBefore(LimitRow row, List<LimitRow> rows) {
         if (row.first() || row.done()) {
@@ -75,12 +75,12 @@ public final class LimitBook {
                         "version " + row.version() + " of " + row.topic() + " was read without the one before it"));
     }
 
-    public Optional<LimitRow> last(TopicName topic) {
-        return Optional.ofNullable(pages.get(topic)).map(Page::last);
+    Optional<LimitRow> last(TopicName topic) {
+        return Optional.ofNullable(entries.get(topic)).map(Entry::last);
     }
 
-    /** The {@code slice}th of so many parts of all topics. */
-    public Set<TopicName> slice(long slice, int parts) {
+    /** All topics, divided into so many parts: the one with this number. */
+    Set<TopicName> slice(long slice, int parts) {
         Set<TopicName> part = new LinkedHashSet<>();
         for (int i = (int) slice; i < topics.size(); i += parts) {
             part.add(topics.get(i));
@@ -88,16 +88,16 @@ public final class LimitBook {
         return part;
     }
 
-    public Collection<Page> pages() {
-        return pages.values();
+    public Collection<Entry> entries() {
+        return entries.values();
     }
 
-    public List<TopicName> topics() {
+    List<TopicName> topics() {
         return topics;
     }
 
-    /** The topics whose last version is not done. */
-    public List<Page> unfinished() {
-        return unfinished.stream().map(pages::get).toList();
+    /** The last versions that are not done. */
+    List<Entry> unfinished() {
+        return unfinished.stream().map(entries::get).toList();
     }
 }

@@ -1,4 +1,4 @@
-package io.weir.limiter.supply.actor;
+package io.weir.limiter.supply.gate;
 
 import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,9 +9,6 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.simulation.HardBound;
-import io.weir.limiter.supply.gate.AdmissionHistory;
-import io.weir.limiter.supply.gate.Gates;
-import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;

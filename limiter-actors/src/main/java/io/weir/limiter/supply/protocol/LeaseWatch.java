@@ -9,23 +9,23 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The watcher's side of everybody's lease. It is told rows together with its own clock, read <i>after</i> the answer came, and
- * says how long a row has been as it is.
+ * The watcher's side of everybody's lease: how long has a row been as it is? It gets rows together with the watcher's own clock,
+ * which was read <i>after</i> the store's answer came.
  *
  * <p>Why a holder whose renewSeq was seen unchanged for W = L(1+ε)/(1−ε) + guard has stopped: its last renewal was sent
  * before the watcher's first sight of that renewSeq, so in real time it stops L/(1−ε) after that at the latest; W on a clock
  * that is fast by ε is at least as long. The fence is conditional on the same renewSeq, so there was no later renewal.
  *
- * <p>Observations live in memory. After a gap in the reads everything begins anew, because after an outage of the store
- * nobody has renewed, and the first one back would fence all others.
+ * <p>What was seen lives in memory. After a gap in the reads it is forgotten: during an outage of the store nobody could renew, and
+ * the first watcher to reach it again would fence all others.
  */
-public final class Watch {
+public final class LeaseWatch {
     private record Sight(LeaseRow row, long sinceNs) {}
 
     private final long patienceNs;
     private final long longestGapNs;
     private final Map<Holder, Sight> sights = new LinkedHashMap<>();
-    /** Those that were ever seen fenced or stopped; one for each death in this process's life. */
+    /** Holders that were ever seen fenced or stopped. Grows by one for each death while this process lives. */
     private final Set<Holder> gone = new HashSet<>();
 
     private boolean reading;
@@ -33,9 +33,9 @@ public final class Watch {
 
     /**
      * @param patienceNs W, see {@link #patienceNs(long, long, long)}
-     * @param longestGapNs without a successful read; L/4. Rows are to be read at least twice as often
+     * @param longestGapNs between two successful reads: L/4. Rows should be read at least twice as often
      */
-    public Watch(long patienceNs, long longestGapNs) {
+    public LeaseWatch(long patienceNs, long longestGapNs) {
         this.patienceNs = patienceNs;
         this.longestGapNs = longestGapNs;
     }
@@ -65,7 +65,7 @@ public final class Watch {
     }
 
     /** Whether the holder was ever seen fenced or stopped; no row goes back from that. */
-    public boolean gone(Holder holder) {
+    boolean gone(Holder holder) {
         return gone.contains(holder);
     }
 
@@ -74,8 +74,8 @@ public final class Watch {
         return row.state() == LeaseRow.State.LIVE && unchanged(row, patienceNs + courtesyNs, nowNs);
     }
 
-    /** Whether those who come before this watcher have left unfinished work as it is for {@code courtesyNs}. */
-    public boolean waiting(LeaseRow row, long courtesyNs, long nowNs) {
+    /** Whether a row's unfinished inheritance has not moved for {@code courtesyNs}, so that it is this watcher's turn. */
+    boolean waiting(LeaseRow row, long courtesyNs, long nowNs) {
         return row.unfinished() && unchanged(row, courtesyNs, nowNs);
     }
 

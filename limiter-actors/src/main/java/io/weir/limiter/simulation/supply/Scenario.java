@@ -1,9 +1,9 @@
 package io.weir.limiter.simulation.supply;
 
-import io.weir.limiter.supply.protocol.LimitBook;
-import io.weir.limiter.supply.protocol.Observed;
+import io.weir.limiter.supply.protocol.KnownLimits;
+import io.weir.limiter.supply.protocol.LeaseWatch;
 import io.weir.limiter.supply.protocol.Retention;
-import io.weir.limiter.supply.protocol.Watch;
+import io.weir.limiter.supply.protocol.StoreView;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Set;
@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
  * What happens in a run and how often: weights of the faults, and the shape of the cluster. Drawn from the seed, or
  * directed at one part of the protocol.
  */
-final class Course {
+final class Scenario {
     /** What the nemesis may do next. */
     enum Fault {
         CRASH,
@@ -48,7 +48,7 @@ final class Course {
     double lateWhenCut = 0.25;
 
     /** How long what is of no use is kept: longer than a late write takes, where there are any. */
-    long keepNs = 4 * SupplyWorld.PATIENCE_NS;
+    long retentionNs = 4 * SupplyWorld.PATIENCE_NS;
 
     double lateFence = 0.05;
     double staleRead = 0.2;
@@ -80,33 +80,33 @@ final class Course {
     final Set<Flaw> flaws = EnumSet.noneOf(Flaw.class);
 
     /** Any cluster, any faults. */
-    static Course anything(SplittableRandom random) {
-        Course course = new Course();
-        course.brokers = 3 + random.nextInt(3);
-        course.topics = 1 + random.nextInt(3);
-        course.floorPermille = random.nextInt(3) * 500;
-        course.burstTenthsOfW = new int[] {1, 10, 50}[random.nextInt(3)];
+    static Scenario anything(SplittableRandom random) {
+        Scenario scenario = new Scenario();
+        scenario.brokers = 3 + random.nextInt(3);
+        scenario.topics = 1 + random.nextInt(3);
+        scenario.floorPermille = random.nextInt(3) * 500;
+        scenario.burstTenthsOfW = new int[] {1, 10, 50}[random.nextInt(3)];
         for (Fault fault : Fault.values()) {
-            course.weights[fault.ordinal()] = random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(4);
+            scenario.weights[fault.ordinal()] = random.nextInt(4) == 0 ? 0 : 1 + random.nextInt(4);
         }
-        course.weights[Fault.HEAL.ordinal()] += 4;
-        course.fastClocks = random.nextInt(4) == 0;
-        course.bursty = random.nextInt(3) == 0;
-        course.slowestMessageMs = random.nextInt(3) == 0 ? 90 : 10;
-        course.longestDownMs = random.nextInt(3) == 0 ? 200 : 3_000;
-        course.meanFaultGapMs = 150 + random.nextInt(600);
+        scenario.weights[Fault.HEAL.ordinal()] += 4;
+        scenario.fastClocks = random.nextInt(4) == 0;
+        scenario.bursty = random.nextInt(3) == 0;
+        scenario.slowestMessageMs = random.nextInt(3) == 0 ? 90 : 10;
+        scenario.longestDownMs = random.nextInt(3) == 0 ? 200 : 3_000;
+        scenario.meanFaultGapMs = 150 + random.nextInt(600);
         if (random.nextInt(3) == 0) {
-            course.unknownWrite = 0.15;
-            course.lateWrite = 0.1;
+            scenario.unknownWrite = 0.15;
+            scenario.lateWrite = 0.1;
         }
         if (random.nextBoolean()) {
-            course.lastDemandAt = random.nextInt(course.brokers);
+            scenario.lastDemandAt = random.nextInt(scenario.brokers);
         }
-        return course;
+        return scenario;
     }
 
     /** Only these faults, evenly. */
-    Course only(Fault... faults) {
+    Scenario only(Fault... faults) {
         Arrays.fill(weights, 0);
         for (Fault fault : faults) {
             weights[fault.ordinal()] = 3;
@@ -115,7 +115,7 @@ final class Course {
     }
 
     /** Where this flaw shows soonest: the faults, failpoints and shape that it needs, and no others. */
-    Course directedAt(Flaw flaw) {
+    Scenario directedAt(Flaw flaw) {
         switch (flaw) {
             case ADOPTED_NOT_INHERITED -> {
                 only(Fault.CRASH, Fault.PARTITION, Fault.HEAL);
@@ -170,7 +170,7 @@ final class Course {
                 lateWrite = 0;
                 lateWhenCut = 0;
                 lateFence = 0;
-                keepNs = 0;
+                retentionNs = 0;
             }
             case ROUND_WITHOUT_END -> lastDemandAt = 0;
             case JOURNAL_SHUT_FOR_LONG -> {
@@ -211,7 +211,7 @@ final class Course {
         return this;
     }
 
-    private Course borrowingAlone() {
+    private Scenario borrowingAlone() {
         only();
         lastDemandAt = -1;
         bursty = true;
@@ -228,19 +228,19 @@ final class Course {
     }
 
     /** What a process begins with. */
-    Observed observed() {
+    StoreView storeView() {
         long patienceNs = has(Flaw.EARLY_CLAIM) ? SupplyWorld.LEASE_NS / 4 : SupplyWorld.PATIENCE_NS;
-        return new Observed(
-                new LimitBook(),
-                new Watch(patienceNs, SupplyWorld.TERMS.longestGapNs()),
-                new Retention(keepNs, patienceNs, SupplyWorld.EPSILON_PPM));
+        return new StoreView(
+                new KnownLimits(),
+                new LeaseWatch(patienceNs, SupplyWorld.TIMES.longestGapNs()),
+                new Retention(retentionNs, patienceNs, SupplyWorld.EPSILON_PPM));
     }
 
     boolean lastDemandAt(int broker) {
         return lastDemandAt < 0 || lastDemandAt == broker;
     }
 
-    Course flawed(Flaw flaw) {
+    Scenario flawed(Flaw flaw) {
         flaws.add(flaw);
         return this;
     }

@@ -10,16 +10,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * From what holders have to what {@link TbAdaptor} says that they should have: who hands how much to whom. Rate and burst go
- * together in one transfer for each pair; what the holders have in all is what is shared out, so it never asks for more than is there.
+ * Who hands how much to whom, so that holders get from what they have to what {@link TbAdaptor} says they should have. Rate and
+ * burst go together in one transfer for each pair. It divides what the holders have in all, so it never asks for more than there is.
  */
-public final class Targets {
+public final class AdaptorMoves {
     /** From one holder to another. */
     public record Edge(Holder from, Holder to) {}
 
-    private Targets() {}
+    private AdaptorMoves() {}
 
-    /** @param deadBand a difference of at most this part of the whole stays as it is */
+    /** @param deadBand nothing moves while no holder differs from its target by more than this fraction of the whole */
     public static Map<Edge, Share> moves(
             List<Holder> holders, List<Share> shares, List<Demand> demands, double deadBand) {
         Share whole = shares.stream().reduce(Share.NONE, Share::plus);
