@@ -272,25 +272,45 @@ class StoreLossIT {
         }
     }
 
-    private static Optional<String> lost(StagedCluster cluster, Writer writer, int cycle) throws SQLException {
+    private static Optional<String> lost(StagedCluster cluster, Writer writer, int cycle) {
         Set<Long> missing = new HashSet<>(writer.acknowledged);
         String sql = writer.renews()
                 ? "SELECT renewed FROM lease WHERE writer = " + writer.number
                 : "SELECT number FROM journal WHERE writer = " + writer.number;
-        try (Connection connection = DriverManager.getConnection(cluster.storeUrl());
-                ResultSet rows = connection.createStatement().executeQuery(sql)) {
-            while (rows.next()) {
-                long found = rows.getLong(1);
-                if (writer.renews()) {
-                    missing.removeIf(number -> number <= found);
-                } else {
-                    missing.remove(found);
-                }
+        for (long found : numbers(cluster, sql)) {
+            if (writer.renews()) {
+                missing.removeIf(number -> number <= found);
+            } else {
+                missing.remove(found);
             }
         }
         return missing.isEmpty()
                 ? Optional.empty()
                 : Optional.of("cycle " + cycle + ": " + missing.size() + " of the " + writer.acknowledged.size()
                         + " of " + writer.getName());
+    }
+
+    /** A store whose own log has filled the disk ends also while it is read; it recovers and is read again. */
+    private static List<Long> numbers(StagedCluster cluster, String sql) {
+        List<Long> numbers = new ArrayList<>();
+        SupplyWatch.await(
+                "the store can be read",
+                UP_WITHIN,
+                () -> {
+                    numbers.clear();
+                    try (Connection connection = DriverManager.getConnection(cluster.storeUrl());
+                            ResultSet rows = connection.createStatement().executeQuery(sql)) {
+                        while (rows.next()) {
+                            numbers.add(rows.getLong(1));
+                        }
+                        return true;
+                    } catch (SQLException e) {
+                        LOG.info("it can't be read yet: {}", e.getMessage());
+                        awaitAnswer(cluster);
+                        return false;
+                    }
+                },
+                () -> "it can't, see " + cluster.log(StagedCluster.STORE));
+        return numbers;
     }
 }

@@ -4,9 +4,8 @@ import java.util.function.LongSupplier;
 
 /**
  * How {@code nanoTime} and the wall clock stand to each other at a moment. Two clocks can't be read at once, and a thread may lose its core
- * between the two readings, so the wall clock is read between two readings of the other, and how far these are apart is the error. Without
- * that, a journal's events of one reading all came out too early by such a pause, and a broker that had kept its share was taken for one
- * that had not.
+ * between the two readings. So the wall clock is read between two readings of the other; the distance of these is the error. Without that,
+ * all events that a store shows in one reading would come out too early by such a pause.
  *
  * @param epochNs what {@code nanoTime} was when the wall clock was 0
  * @param errorNs how far from that it may have been

@@ -105,7 +105,7 @@ class SupplyActorTest {
             writer = new Thread(() -> {
                 while (!ended.get()) {
                     if (!gatesStand.get()) {
-                        gates.poll(System.nanoTime());
+                        gates.poll(System::nanoTime);
                     }
                     LockSupport.parkNanos(200_000);
                 }

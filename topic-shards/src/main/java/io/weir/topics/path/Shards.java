@@ -314,7 +314,7 @@ public final class Shards implements MessagePort {
         // memory.
         lastPublisher = null;
         lastShard = null;
-        int commands = gates.poll(atNs);
+        int commands = gates.poll(agenda.clock());
         checkWallClock(atNs);
         if (agenda.beginLook()) {
             // Backwards, so that one can go with its last channel.

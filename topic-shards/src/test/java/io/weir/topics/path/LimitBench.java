@@ -125,7 +125,7 @@ public class LimitBench {
         gates = new Gates(holder, lease, 1_000, () -> {});
         Share share = new Share(RATE * MICROS, RATE * MICROS);
         gates.add(holder, Map.of(TOPIC, Holding.of(share, 0).full()));
-        gates.poll(nowNs);
+        gates.poll(() -> nowNs);
         gate = gates.gate(TOPIC, nowNs);
         for (int i = 0; i < IN_LINE; i++) {
             line.add(one(new Publication()));

@@ -4,9 +4,12 @@ import static io.weir.topics.path.ShardsFixture.SECOND_NS;
 import static io.weir.topics.path.ShardsFixture.TOPIC;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.limiter.supply.value.Holding;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.Definitions;
@@ -15,6 +18,7 @@ import io.weir.topics.definition.Overflow;
 import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import io.weir.topics.definition.TopicSettings;
 import io.weir.topics.path.ShardsFixture.Reader;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -303,6 +307,22 @@ class TopicShardTest {
         assertThat(broker.outcomes.said).isEmpty();
         broker.supply(1, 1);
         assertThat(broker.outcomes.said).containsExactly("1 accepted");
+    }
+
+    @Test
+    void shouldLetSupplyAccrueFromWhenItCameWhenTheThreadStoodStillInTheMiddleOfItsTurn() {
+        ShardsFixture broker = new ShardsFixture().topic(TopicSettings.defaults(), "billing");
+        long turnNs = broker.nowNs;
+        // The turn has begun. The thread stands still for a second, and meanwhile a transfer is stored.
+        broker.nowNs += SECOND_NS;
+        broker.gates.add(
+                broker.holder,
+                Map.of(ShardsFixture.TOPIC, Holding.of(new Share(1_000 * Limit.MICROS, 5 * Limit.MICROS), 0)));
+        broker.shards.doWork(turnNs);
+
+        broker.publish("too early");
+
+        assertThat(broker.outcomes.said).as("nothing has accrued").isEmpty();
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
@@ -62,8 +63,13 @@ public final class Gates {
         this.wakeWriter = wakeWriter;
     }
 
-    /** The writer's duty: carries out commands; answers how many. */
-    public int poll(long nowNs) {
+    /**
+     * The writer's duty: carries out commands; answers how many.
+     *
+     * @param clock read after each command was taken from the queue. The time at which the writer's turn began would be too early: a
+     *     writer that lost its core after reading it would find supply that was stored meanwhile, and let it accrue from before it came.
+     */
+    public int poll(LongSupplier clock) {
         int done = 0;
         while (done < QUEUE) {
             Command command = unfinished != null ? unfinished : commands.poll();
@@ -71,7 +77,7 @@ public final class Gates {
                 return done;
             }
             done++;
-            if (!command.run(nowNs)) {
+            if (!command.run(clock.getAsLong())) {
                 unfinished = command;
                 return done;
             }

@@ -53,7 +53,7 @@ public class GateBench {
                 Map.of(
                         TOPIC,
                         Holding.of(new Share(RATE * MICROS, RATE * MICROS), 0).full()));
-        gates.poll(nowNs);
+        gates.poll(() -> nowNs);
         gate = gates.gate(TOPIC, nowNs);
     }
 

@@ -44,7 +44,7 @@ class TopicGateTest {
                         TOPIC,
                         Holding.of(new Share(limit.rateMicros(), limit.burstMicros()), 0)
                                 .full()));
-        gates.poll(nowNs);
+        gates.poll(() -> nowNs);
         lease.renewed(START);
     }
 
@@ -105,9 +105,8 @@ class TopicGateTest {
                 gate.arrived(1, 0, wokenNs);
             }
             if (random.nextInt(3) == 0) {
-                // As the loop does it, with the time at which the sockets woke it.
                 gates.sample(TOPIC);
-                gates.poll(wokenNs);
+                gates.poll(() -> nowNs);
             }
             if (turn == 200 && !whole) {
                 whole = true;
@@ -136,9 +135,23 @@ class TopicGateTest {
         // Somebody looks at the level, which settles the bucket: a token is there, but it was not when the message
         // came.
         gates.sample(TOPIC);
-        gates.poll(nowNs);
+        gates.poll(() -> nowNs);
         assertThat(admitAt(START + 1)).isTrue();
         assertThat(gate.stampNs()).isEqualTo(START + SECOND / 10);
+    }
+
+    @Test
+    void shouldLetSupplyAccrueFromWhenItCameAlthoughTheTurnBeganEarlier() {
+        lease.renewed(START);
+        Limit limit = Limit.of(1_000, 5);
+        // The turn began at START. Its thread stood still, and meanwhile a transfer was stored.
+        nowNs = START + SECOND;
+        gates.add(ME, Map.of(TOPIC, Holding.of(new Share(limit.rateMicros(), limit.burstMicros()), 0)));
+        gates.poll(() -> nowNs);
+        assertThat(gate.admit(1, () -> nowNs)).as("nothing has accrued yet").isFalse();
+        nowNs += SECOND / 1_000;
+        assertThat(gate.admit(1, () -> nowNs)).as("one token a millisecond").isTrue();
+        assertThat(gate.admit(1, () -> nowNs)).isFalse();
     }
 
     @Test
