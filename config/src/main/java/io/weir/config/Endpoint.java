@@ -34,7 +34,10 @@ public record Endpoint(String host, int port) {
         }
     }
 
-    /** Where others find what listens here: an address that stands for all of the host's has {@code otherwise} in its place. */
+    /**
+     * Where others find what listens here: an address that stands for all of the host's has {@code otherwise} in its
+     * place.
+     */
     public Endpoint reachedAt(String otherwise) {
         boolean everywhere = host.equals("0.0.0.0") || host.equals("::") || host.equals("0:0:0:0:0:0:0:0");
         return everywhere ? new Endpoint(otherwise, port) : this;

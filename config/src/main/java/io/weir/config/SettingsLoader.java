@@ -27,8 +27,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Layers a broker's settings, strongest first: environment, system properties, the operator's file, {@code
- * weir-akka.conf}, the libraries' references. A {@code weir} key that no reference names is a typing error and is refused.
+ * Layers a broker's settings, strongest first: environment, system properties, the operator's file,
+ * {@code weir-akka.conf}, the libraries' references. A {@code weir} key that no reference names is a typing error and
+ * is refused.
  *
  * @param settings the settings, valid
  * @param akka the same as the actor system's configuration

@@ -6,7 +6,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** A broker's settings, valid as a whole. {@code reference.conf} says what each key means, and why it has its default. */
+/**
+ * A broker's settings, valid as a whole. {@code reference.conf} says what each key means, and why it has its default.
+ */
 public record WeirSettings(
         BrokerSettings broker,
         ClusterSettings cluster,

@@ -30,8 +30,9 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * A cluster of real broker JVMs for a test: {@code BrokerCluster.of(3).start()}. What a user's {@code weir up} starts is what
- * runs here; on top of it, processes can be killed, stopped, resumed and started again, and a test waits for conditions, not times.
+ * A cluster of real broker JVMs for a test: {@code BrokerCluster.of(3).start()}. What a user's {@code weir up} starts
+ * is what runs here; on top of it, processes can be killed, stopped, resumed and started again, and a test waits for
+ * conditions, not times.
  *
  * <p>Its directory, every process's log in it, stays behind when it is closed, so that a failure can be read.
  */
@@ -252,7 +253,10 @@ public final class BrokerCluster implements AutoCloseable {
         await(name + " has ended", STOP_WITHIN, () -> !isAlive(name));
     }
 
-    /** Kills every process: what a test has to say about leaving in good order it says with {@link #stop}, and nobody else waits for it. */
+    /**
+     * Kills every process: what a test has to say about leaving in good order it says with {@link #stop}, and nobody
+     * else waits for it.
+     */
     @Override
     public void close() {
         cluster.state().processes().forEach(LocalProcess::kill);
@@ -281,8 +285,8 @@ public final class BrokerCluster implements AutoCloseable {
     }
 
     /**
-     * A port that begins a run of free ones, below the range that the system hands out to clients. Tests that run side by side, up to four,
-     * choose from different parts of it: one must not find free what another is about to use.
+     * A port that begins a run of free ones, below the range that the system hands out to clients. Tests that run side
+     * by side, up to four, choose from different parts of it: one must not find free what another is about to use.
      */
     public static int freePortBase(int brokers) {
         for (int attempt = 0; attempt < 200; attempt++) {

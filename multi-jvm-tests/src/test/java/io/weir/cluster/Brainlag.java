@@ -19,13 +19,15 @@ import java.util.stream.Collectors;
 import javax.net.ssl.SSLException;
 
 /**
- * brainlag's nsq-client. A producer goes round its brokers, message by message. <b>It takes every error that it does not know
- * for success</b>, so the gateway tells it of failures by one that it knows; and an answer that does not come within 15 s for a failure.
+ * brainlag's nsq-client. A producer goes round its brokers, message by message. <b>It takes every error that it does
+ * not know for success</b>, so the gateway tells it of failures by one that it knows; and an answer that does not come
+ * within 15 s for a failure.
  *
- * <p>It can encrypt, if the broker's certificate is an RSA one: the Netty that it needs (4.0.39) offers no cipher for others. Neither of its
- * compressions works, with any broker. Snappy: that Netty masks a block's checksum with a shift that keeps the sign, so half of the blocks
- * that it sends have a wrong one, and who checks them must close. Deflate, and snappy on the way in: it puts the decompressor in the place of
- * its frame decoder, and then takes each piece that comes out of it for one frame; two frames in one piece, or one in two, and it is lost.
+ * <p>It can encrypt, if the broker's certificate is an RSA one: the Netty that it needs (4.0.39) offers no cipher for
+ * others. Neither of its compressions works, with any broker. Snappy: that Netty masks a block's checksum with a shift
+ * that keeps the sign, so half of the blocks that it sends have a wrong one, and who checks them must close. Deflate,
+ * and snappy on the way in: it puts the decompressor in the place of its frame decoder, and then takes each piece that
+ * comes out of it for one frame; two frames in one piece, or one in two, and it is lost.
  */
 final class Brainlag implements RealClient {
     private static final int IN_FLIGHT = 100;

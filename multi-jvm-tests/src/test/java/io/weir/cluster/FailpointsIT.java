@@ -49,8 +49,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brokers that break a rule on purpose, in a real cluster, and the checkers that notice it. Whoever trusts "no violation" wants to have seen
- * one. Ordered, since what breaks the books stays in them: first the rules that only the gates can break.
+ * Brokers that break a rule on purpose, in a real cluster, and the checkers that notice it. Whoever trusts "no
+ * violation" wants to have seen one. Ordered, since what breaks the books stays in them: first the rules that only the
+ * gates can break.
  */
 @Measuring
 @Tag("chaos")
@@ -133,7 +134,10 @@ class FailpointsIT {
                 .contains("Failpoint after-register:n=1: this process ends here");
     }
 
-    /** b/r is thirty seconds: what the heir has too much is far more than what nobody used while the dead broker's lease ran out. */
+    /**
+     * b/r is thirty seconds: what the heir has too much is far more than what nobody used while the dead broker's lease
+     * ran out.
+     */
     @Test
     @Order(2)
     void shouldCatchAnHeirThatStartsFull() {
@@ -178,7 +182,10 @@ class FailpointsIT {
         assertThat(SupplyAudit.of(watch.stored())).isEmpty();
     }
 
-    /** While the store is away nobody renews: the two that keep the rule stop, which shows that the third one's going on is its own fault. */
+    /**
+     * While the store is away nobody renews: the two that keep the rule stop, which shows that the third one's going on
+     * is its own fault.
+     */
     @Test
     @Order(4)
     void shouldCatchAGateThatDoesNotAskForItsLease() throws SQLException {
@@ -239,7 +246,9 @@ class FailpointsIT {
         }
     }
 
-    /** One broker alone, so that nothing but its clock makes a difference; its own stamps would say that all is well. */
+    /**
+     * One broker alone, so that nothing but its clock makes a difference; its own stamps would say that all is well.
+     */
     @Test
     @Order(5)
     void shouldCatchAFastClockThatRefillDoesNotAllowForAndNoneThatItDoes() {
@@ -308,8 +317,8 @@ class FailpointsIT {
     }
 
     /**
-     * Once its former life is no member any more. One that is back sooner was seen to hold its share and to wait for its shards' home all the
-     * same, so that it admitted nothing: that is for another test than these.
+     * Once its former life is no member any more. One that is back sooner was seen to hold its share and to wait for
+     * its shards' home all the same, so that it admitted nothing: that is for another test than these.
      */
     private static void comeBack(String broker, Sabotage sabotage) {
         cluster.await(broker + " has left the cluster", SOON, () -> cluster.status("b1").members().stream()

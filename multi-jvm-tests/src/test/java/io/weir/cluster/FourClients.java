@@ -23,7 +23,10 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A limit of 1,000 msg/s in three broker JVMs, and four clients that others wrote, of three kinds, who want four times that. */
+/**
+ * A limit of 1,000 msg/s in three broker JVMs, and four clients that others wrote, of three kinds, who want four times
+ * that.
+ */
 final class FourClients implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FourClients.class);
     private static final String TOPIC = "pushed";

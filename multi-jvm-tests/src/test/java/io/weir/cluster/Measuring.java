@@ -15,8 +15,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * A cluster test that asks how much passed in what time, or looks at the whole machine. One such class runs at a time, in whichever JVM; those
- * that are {@link SideBySide} may run meanwhile and give way to it.
+ * A cluster test that asks how much passed in what time, or looks at the whole machine. One such class runs at a time,
+ * in whichever JVM; those that are {@link SideBySide} may run meanwhile and give way to it.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Three broker JVMs on PostgreSQL: who is a member, and what becomes of the supply of one that stands still. One cluster for all tests: each
- * begins with every broker up.
+ * Three broker JVMs on PostgreSQL: who is a member, and what becomes of the supply of one that stands still. One
+ * cluster for all tests: each begins with every broker up.
  */
 @SideBySide
 @Timeout(180)
@@ -86,7 +86,10 @@ class MembershipIT {
         assertThat(cluster.status("b3").rejoins()).isZero();
     }
 
-    /** A clock that is read late is what leases are for: nothing passes on supply that the others have meanwhile, before or after it is back. */
+    /**
+     * A clock that is read late is what leases are for: nothing passes on supply that the others have meanwhile, before
+     * or after it is back.
+     */
     @Test
     void shouldAdmitNothingPastTheLeaseAndRejoinWithoutHelpWhenABrokerWasStoppedForThirtySeconds()
             throws IOException, SQLException {

@@ -17,8 +17,9 @@ import java.util.List;
 import org.slf4j.LoggerFactory;
 
 /**
- * nsq-j. A publisher knows two brokers: when one fails, refusals included, it goes to the other; with only one it waits 10 s and
- * tries that again. It does not answer heartbeats while a publication is open, and gives up after one heartbeat's interval.
+ * nsq-j. A publisher knows two brokers: when one fails, refusals included, it goes to the other; with only one it waits
+ * 10 s and tries that again. It does not answer heartbeats while a publication is open, and gives up after one
+ * heartbeat's interval.
  */
 final class NsqJ implements RealClient {
     private static final int IN_FLIGHT = 100;

@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * nsqjs, in a Node.js process that {@code client.js} drives. A writer ends with its first error, refusals included; then
- * {@code client.js} opens one to the next broker, as an application has to.
+ * nsqjs, in a Node.js process that {@code client.js} drives. A writer ends with its first error, refusals included;
+ * then {@code client.js} opens one to the next broker, as an application has to.
  */
 final class NsqJs implements RealClient {
     private static final Logger LOG = LoggerFactory.getLogger(NsqJs.class);

@@ -27,7 +27,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Three broker JVMs with placement: its measuring, its moves, its end on one of them, and who says over HTTP who it is. */
+/**
+ * Three broker JVMs with placement: its measuring, its moves, its end on one of them, and who says over HTTP who it is.
+ */
 @SideBySide
 @Timeout(180)
 class PlacementIT {
@@ -158,8 +160,8 @@ class PlacementIT {
     }
 
     /**
-     * By rate, one broker carries everybody; but the parts of a static topic's limit stay where they are, so its third of the limit is
-     * too little, and only measuring shows it.
+     * By rate, one broker carries everybody; but the parts of a static topic's limit stay where they are, so its third
+     * of the limit is too little, and only measuring shows it.
      */
     @Test
     void shouldShedPublishersOfABrokerThatBreaksTheObjectiveUntilAllFit() throws Exception {

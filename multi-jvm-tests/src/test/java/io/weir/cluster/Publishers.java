@@ -12,8 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Publishers over TCP, as NSQ's clients are: a few connections for each broker and topic, on each one message at a time, the next
- * when the last is acknowledged and due. A connection that breaks, because its broker was killed, is made again.
+ * Publishers over TCP, as NSQ's clients are: a few connections for each broker and topic, on each one message at a
+ * time, the next when the last is acknowledged and due. A connection that breaks, because its broker was killed, is
+ * made again.
  */
 final class Publishers implements PublisherLoad, AutoCloseable {
     private static final int CONNECTIONS = 4;

@@ -207,7 +207,10 @@ class RealClientsIT {
                 inbox::attempts);
     }
 
-    /** All clients at once. Each one's batch waits for longer than a client that hears no heartbeats, or answers none, stays connected. */
+    /**
+     * All clients at once. Each one's batch waits for longer than a client that hears no heartbeats, or answers none,
+     * stays connected.
+     */
     @Test
     void shouldDelayThrottledPublishersThroughHeartbeatsAndLoseNothing() throws Exception {
         double delayed = metric("weir_messages_delayed_total");
@@ -286,8 +289,8 @@ class RealClientsIT {
     }
 
     /**
-     * What a shaping topic holds up for too long is lost to nobody either: the application is told, and nothing of it comes. nsq-j with one
-     * broker does not tell it, but waits for ten seconds and publishes again.
+     * What a shaping topic holds up for too long is lost to nobody either: the application is told, and nothing of it
+     * comes. nsq-j with one broker does not tell it, but waits for ten seconds and publishes again.
      */
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NSQ_J")
@@ -315,7 +318,10 @@ class RealClientsIT {
         assertThat(inbox.bodies()).hasSameElementsAs(accepted);
     }
 
-    /** One after the other, as a reader would, with other ports only: what they publish comes, and what they consume they show. */
+    /**
+     * One after the other, as a reader would, with other ports only: what they publish comes, and what they consume
+     * they show.
+     */
     @Test
     void shouldRunTheDocumentsSnippets() throws Exception {
         Path output = BuiltDistribution.emptyDirectory("snippets").resolve("output");

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * A cluster test that waits for what must come and does not ask how soon: it may run beside others, with what processor time those leave it
- * that {@linkplain Measuring measure}.
+ * A cluster test that waits for what must come and does not ask how soon: it may run beside others, with what processor
+ * time those leave it that {@linkplain Measuring measure}.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

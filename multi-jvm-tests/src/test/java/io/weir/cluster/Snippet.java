@@ -33,7 +33,10 @@ record Snippet(String language, String text) {
         return new Snippet(language, text.replaceAll("\\b" + port + "\\b", Integer.toString(instead)));
     }
 
-    /** Runs it from {@code directory}, with what this JVM has on its class path; its output goes to the file {@code output}. */
+    /**
+     * Runs it from {@code directory}, with what this JVM has on its class path; its output goes to the file
+     * {@code output}.
+     */
     Process run(Path directory, Path output) throws IOException {
         Path file = Files.writeString(Files.createDirectories(directory).resolve("Orders." + language), text);
         ProcessBuilder process =

@@ -28,10 +28,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A3 of the embedded store: what it acknowledged is there, whatever happens to its process and its disk. Several connections commit at once, as
- * brokers do: events into a journal, as Akka Persistence JDBC writes them, and renewals of a row, as leases are. Each notes what was
- * acknowledged to it, and opens another connection after an error, as a pool does. On a store that closed and opened its database in a full
- * disk's wake, with commits that were not synced, half of the cycles with a full disk lost rows.
+ * A3 of the embedded store: what it acknowledged is there, whatever happens to its process and its disk. Several
+ * connections commit at once, as brokers do: events into a journal, as Akka Persistence JDBC writes them, and renewals
+ * of a row, as leases are. Each notes what was acknowledged to it, and opens another connection after an error, as a
+ * pool does. On a store that closed and opened its database in a full disk's wake, with commits that were not synced,
+ * half of the cycles with a full disk lost rows.
  */
 @SideBySide
 class StoreLossIT {

@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Limits in a cluster of three broker JVMs on PostgreSQL: they follow demand, change, and outlive brokers. What is asserted comes from
- * what the gates recorded and the store holds, over the whole life of the cluster.
+ * Limits in a cluster of three broker JVMs on PostgreSQL: they follow demand, change, and outlive brokers. What is
+ * asserted comes from what the gates recorded and the store holds, over the whole life of the cluster.
  */
 @Measuring
 @Timeout(180)
@@ -170,8 +170,8 @@ class SupplyIT {
     }
 
     /**
-     * Bursts are half a second's worth where C8 is asserted: a gate's thread that gets no core for a tenth of one must not look
-     * like a limit that is not used.
+     * Bursts are half a second's worth where C8 is asserted: a gate's thread that gets no core for a tenth of one must
+     * not look like a limit that is not used.
      */
     private void create(String topic, double rate, double burst, String adapt) {
         watch.create(topics("b1"), topic, rate, burst, adapt, 0);

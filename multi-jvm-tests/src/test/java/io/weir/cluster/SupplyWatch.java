@@ -161,7 +161,10 @@ final class SupplyWatch implements AutoCloseable {
         return file;
     }
 
-    /** Brokers go on to exchange supply, so a reading with nothing on its way is waited for, and it is the one that counts. */
+    /**
+     * Brokers go on to exchange supply, so a reading with nothing on its way is waited for, and it is the one that
+     * counts.
+     */
     private Reading settled() {
         Reading[] last = new Reading[1];
         await(

@@ -14,8 +14,8 @@ import org.agrona.concurrent.SleepingMillisIdleStrategy;
  * The Aeron media driver that all brokers of one host share, in a process of its own: brokers on one host then link
  * through shared memory, and no broker's pause or death stops another's links.
  *
- * <p>One thread does all its work. Without traffic that thread parks for up to a millisecond, which costs an idle host a few
- * hundredths of a core; the first message wakes it within that time, and while messages flow it does not park.
+ * <p>One thread does all its work. Without traffic that thread parks for up to a millisecond, which costs an idle host
+ * a few hundredths of a core; the first message wakes it within that time, and while messages flow it does not park.
  */
 public final class MediaDriverProcess implements AutoCloseable {
     private static final int SPINS = 20;

@@ -3,9 +3,9 @@ package io.weir.config.value;
 import java.util.regex.Pattern;
 
 /**
- * What a limit is kept for. Either a topic's name, by the rule that NSQ's clients already know: 1 to 64 of {@code .a-zA-Z0-9_-}, then
- * perhaps {@code #ephemeral}. Or a channel's key, {@code topic:channel}, under which the channel's own limit is shared out by the same
- * rows, ledgers and gates; no user can name one, see {@link #of}.
+ * What a limit is kept for. Either a topic's name, by the rule that NSQ's clients already know: 1 to 64 of
+ * {@code .a-zA-Z0-9_-}, then perhaps {@code #ephemeral}. Or a channel's key, {@code topic:channel}, under which the
+ * channel's own limit is shared out by the same rows, ledgers and gates; no user can name one, see {@link #of}.
  */
 public record TopicName(String value) {
     /** Of the longest channel key. */

@@ -5,23 +5,23 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Tokens that move between brokers on demand: one broker's end of it for one topic. Events go in, what to send comes out;
- * it has no clock, no timer and no network of its own.
+ * Tokens that move between brokers on demand: one broker's end of it for one topic. Events go in, what to send comes
+ * out; it has no clock, no timer and no network of its own.
  *
- * <p><b>Safe</b> by the reservation rule. A request reserves room in the asker's bucket (asked ≤ β − λ, own refill stops at
- * β − Σ asked); the giver debits before it sends; a reply counts once, only while its request is open. So Σλ + what is in
- * flight and may still be accepted never exceeds Σβ, and a message that is lost, late or repeated only admits less. Ids grow
- * within one object's life: an object lives for one incarnation and one limit version, and the caller drops what carries
- * another. Whatever lowers β calls {@link #cancel} first.
+ * <p><b>Safe</b> by the reservation rule. A request reserves room in the asker's bucket (asked ≤ β − λ, own refill
+ * stops at β − Σ asked); the giver debits before it sends; a reply counts once, only while its request is open. So Σλ +
+ * what is in flight and may still be accepted never exceeds Σβ, and a message that is lost, late or repeated only
+ * admits less. Ids grow within one object's life: an object lives for one incarnation and one limit version, and the
+ * caller drops what carries another. Whatever lowers β calls {@link #cancel} first.
  *
- * <p><b>Policy</b>, found by simulation at SRTM's Fig. 6a load (the experiment {@code drl-penalty} measures it), with e =
- * λ − waiting, "free":
+ * <p><b>Policy</b>, found by simulation at SRTM's Fig. 6a load (the experiment {@code drl-penalty} measures it), with e
+ * = λ − waiting, "free":
  *
  * <ul>
  *   <li><i>Whom and when</i>: whoever hears of another remembers its e and lets it grow by the own ρ, up to β. The peer
- *       that seems to be richest is asked when it seems to have a whole message, and β/3 more than this broker will have
- *       when everything it already asked for has come. So it asks before it is empty, is silent when all are equally rich
- *       or poor, and asks several at once only for what one can't give; one request is open for each peer.
+ *       that seems to be richest is asked when it seems to have a whole message, and β/3 more than this broker will
+ *       have when everything it already asked for has come. So it asks before it is empty, is silent when all are
+ *       equally rich or poor, and asks several at once only for what one can't give; one request is open for each peer.
  *   <li><i>How much</i>: half of that difference, and never so much that own refill could not complete one message.
  *   <li><i>How much to keep</i>: the giver gives half the difference of e, at most what was asked and at most its e.
  * </ul>
@@ -30,7 +30,10 @@ import java.util.Optional;
  * have, which nothing is conserved by.
  */
 public class Borrowing {
-    /** Asks a peer for up to {@code askedMicros}; {@code freeMicros} is what the asker has or has coming, less what waits. */
+    /**
+     * Asks a peer for up to {@code askedMicros}; {@code freeMicros} is what the asker has or has coming, less what
+     * waits.
+     */
     public record Request(int peer, long id, long askedMicros, long freeMicros) {}
 
     /** Answers {@link Request} {@code id} of a peer; {@code freeMicros} is what the giver has left, less what waits. */
@@ -134,7 +137,9 @@ public class Borrowing {
         return id != NO_REQUEST && openId[peer] == id;
     }
 
-    /** Gives up every open request, so that β may fall or the level be declared unknown; their replies no longer count. */
+    /**
+     * Gives up every open request, so that β may fall or the level be declared unknown; their replies no longer count.
+     */
     public void cancel(long nowNs) {
         for (int peer = 0; peer < openId.length; peer++) {
             if (openId[peer] != NO_REQUEST) {

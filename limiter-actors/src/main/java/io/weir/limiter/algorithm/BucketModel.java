@@ -4,11 +4,11 @@ package io.weir.limiter.algorithm;
  * What a token bucket (r, b) does to Poisson messages of rate λ &lt; r (SRTM, Eq. 1 and 2): a message that finds
  * unfinished work U in the M/D/1 queue with service time 1/r waits max(0, U + 1 − b)/r for its token.
  *
- * <p>b is a real number ≥ 1. A share of a split may well hold 13.5 tokens: U is continuous, so the formula stands as
- * it is, and rounding b to 13 or 14 instead would be off by 4% (k = 2, b = 27). Below 1 nothing ever passes.
+ * <p>b is a real number ≥ 1. A share of a split may well hold 13.5 tokens: U is continuous, so the formula stands as it
+ * is, and rounding b to 13 or 14 instead would be off by 4% (k = 2, b = 27). Below 1 nothing ever passes.
  *
- * <p>One thing differs from the paper. Its Eq. 1 takes 1/(2r(1−λ/r)) for the mean wait of those that wait. That is
- * true for b = 1 only (Pollaczek and Khinchine); for larger b it is too long: by 3% at load 0.91, by a quarter at 0.5.
+ * <p>One thing differs from the paper. Its Eq. 1 takes 1/(2r(1−λ/r)) for the mean wait of those that wait. That is true
+ * for b = 1 only (Pollaczek and Khinchine); for larger b it is too long: by 3% at load 0.91, by a quarter at 0.5.
  * {@link #meanDelaySeconds} is exact, {@link #meanDelayByEq1Seconds} is the paper's.
  */
 public final class BucketModel {

@@ -6,21 +6,21 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Finds the limit (r, b) that a trace of arrivals needs (SRTM, section 6): r = (1 + margin)·rate, and the smallest whole
- * b for which the 99th percentile of the access delay is zero.
+ * Finds the limit (r, b) that a trace of arrivals needs (SRTM, section 6): r = (1 + margin)·rate, and the smallest
+ * whole b for which the 99th percentile of the access delay is zero.
  *
- * <p>No search: by SRTM's Eq. 2 a message waits exactly if it finds more than b − 1 tokens of unfinished work U, so b − 1
- * is the percentile of U, rounded up. U is what is missing in a bucket of rate r too large to ever be empty, and that is
- * the broker's own bucket, so the answer is exact for it.
+ * <p>No search: by SRTM's Eq. 2 a message waits exactly if it finds more than b − 1 tokens of unfinished work U, so b −
+ * 1 is the percentile of U, rounded up. U is what is missing in a bucket of rate r too large to ever be empty, and that
+ * is the broker's own bucket, so the answer is exact for it.
  */
 public final class BucketProfiler {
     /** The part of the messages that shall not wait. */
     public static final double QUANTILE = 0.99;
 
     /**
-     * From here on b can be trusted to about 15%. Measured on 60 Poisson traces each, margin 0.1, where the model says 26:
-     * 1,000 messages gave 10 to 32, 10,000 gave 16 to 49, 100,000 gave 21 to 32 (52 of 60 within 15%), 300,000 gave 23 to
-     * 30 (58 of 60). Short traces err low, because few of them hold one of the rare long queues.
+     * From here on b can be trusted to about 15%. Measured on 60 Poisson traces each, margin 0.1, where the model says
+     * 26: 1,000 messages gave 10 to 32, 10,000 gave 16 to 49, 100,000 gave 21 to 32 (52 of 60 within 15%), 300,000 gave
+     * 23 to 30 (58 of 60). Short traces err low, because few of them hold one of the rare long queues.
      */
     static final int LONG_TRACE = 100_000;
 
@@ -45,8 +45,8 @@ public final class BucketProfiler {
      * @param delayedFractionBelow the part that would have waited with a burst smaller by one
      * @param longestDelaySeconds how long the unluckiest would have waited
      * @param burstWithoutDelay the smallest burst with which none would have waited
-     * @param poissonBurst the burst that Poisson arrivals of the same rate need, or 0 without a margin: the yardstick of
-     *     burstiness
+     * @param poissonBurst the burst that Poisson arrivals of the same rate need, or 0 without a margin: the yardstick
+     *     of burstiness
      */
     public record Profile(
             long messages,

@@ -1,11 +1,12 @@
 package io.weir.limiter.algorithm;
 
 /**
- * A broker's demand for a topic, smoothed by gdrl's low-pass filter (III-A): λ̂(t+1) = (1−α)·λ̂(t) + α·δ(t), where δ is what
- * arrived in a slot. Demand is what was offered, refused messages included: what was admitted only mirrors the supply.
+ * A broker's demand for a topic, smoothed by gdrl's low-pass filter (III-A): λ̂(t+1) = (1−α)·λ̂(t) + α·δ(t), where δ is
+ * what arrived in a slot. Demand is what was offered, refused messages included: what was admitted only mirrors the
+ * supply.
  *
- * <p>A slot may come late: one that lasted n slots weighs as n slots of its mean rate. A double is fine, since nothing is
- * conserved here.
+ * <p>A slot may come late: one that lasted n slots weighs as n slots of its mean rate. A double is fine, since nothing
+ * is conserved here.
  */
 public final class DemandEstimate {
     private final double alpha;

@@ -1,13 +1,13 @@
 package io.weir.limiter.algorithm;
 
 /**
- * The history that a broker keeps for SRTM's TB adaptor (5.4): average rate and maximum backlog over a window of slots, in
- * the paper ten of 1 s.
+ * The history that a broker keeps for SRTM's TB adaptor (5.4): average rate and maximum backlog over a window of slots,
+ * in the paper ten of 1 s.
  *
- * <p>The paper does not define the backlog. Messages that wait would be a measure that answers to itself: a broker whose
- * bucket is large enough has none, loses burst for it, then has some and wins it back. What is taken here is the
- * unfinished work U of the paper's Eq. 2, that is the tokens missing from a full bucket plus the messages that wait,
- * β − λ + waiting. It says how large β should have been and hardly depends on how large it is.
+ * <p>The paper does not define the backlog. Messages that wait would be a measure that answers to itself: a broker
+ * whose bucket is large enough has none, loses burst for it, then has some and wins it back. What is taken here is the
+ * unfinished work U of the paper's Eq. 2, that is the tokens missing from a full bucket plus the messages that wait, β
+ * − λ + waiting. It says how large β should have been and hardly depends on how large it is.
  *
  * <p>For a single writer; allocates nothing once built. A slot that nobody touched counts as empty, so an idle broker's
  * demand falls to 0 within a window.
@@ -45,7 +45,10 @@ public final class DemandWindow {
         backlogMicros[at] = Math.max(backlogMicros[at], backlogAfterMicros);
     }
 
-    /** Over the slots so far, the one that is being written included: at most the window, less in a broker's first seconds. */
+    /**
+     * Over the slots so far, the one that is being written included: at most the window, less in a broker's first
+     * seconds.
+     */
     public Demand demand(long nowNs) {
         advance(nowNs);
         long arrived = 0;

@@ -1,9 +1,9 @@
 package io.weir.limiter.algorithm;
 
 /**
- * One edge of GDRL (Stanojević and Shorten, <i>Generalized Distributed Rate Limiting</i>): how much supply goes over the
- * edge (i, j) when both ends know each other's supply and demand. Immutable and free of allocation; the caller moves
- * what it is told, so supply is conserved by construction.
+ * One edge of GDRL (Stanojević and Shorten, <i>Generalized Distributed Rate Limiting</i>): how much supply goes over
+ * the edge (i, j) when both ends know each other's supply and demand. Immutable and free of allocation; the caller
+ * moves what it is told, so supply is conserved by construction.
  *
  * <p>What the gain η multiplies, and the largest η that is accepted (equality included, as in gdrl eq. 15):
  *
@@ -17,14 +17,14 @@ package io.weir.limiter.algorithm;
  * )/d, Theorem 1, eq. 9</td><td>½·min(−g_i'), Theorem 2, eq. 17</td></tr>
  * </table>
  *
- * <p>Why 1/d: with e_ij the equalising amount, C_i + e_ij has a q between q_i and q_j. C_i + η·Σ e_ij with η ≤ 1/d is a mean
- * of C_i and such supplies, so, q being monotone, the new q_i lies inside the old range of all q: the nesting that gdrl's
- * proof of Theorem 1 rests on. No indicator's slope enters, so the gain is a pure number that stays right when demand
- * changes. For spare bandwidth, where e_ij = (q_i − q_j)/2, it is eq. 15 again.
+ * <p>Why 1/d: with e_ij the equalising amount, C_i + e_ij has a q between q_i and q_j. C_i + η·Σ e_ij with η ≤ 1/d is a
+ * mean of C_i and such supplies, so, q being monotone, the new q_i lies inside the old range of all q: the nesting that
+ * gdrl's proof of Theorem 1 rests on. No indicator's slope enters, so the gain is a pure number that stays right when
+ * demand changes. For spare bandwidth, where e_ij = (q_i − q_j)/2, it is eq. 15 again.
  *
- * <p>Where the paper errs: g is convex and falling, so −g' is smallest at the <i>largest</i> q, but steps 1 and 3 of the
- * proof of Theorem 1 bound it by its value at the smallest. The bounds of the printed step therefore take −g_i' at M(0) =
- * max q_i(0) for every i, which is never more than eq. 9 allows, and equal to it when q is linear.
+ * <p>Where the paper errs: g is convex and falling, so −g' is smallest at the <i>largest</i> q, but steps 1 and 3 of
+ * the proof of Theorem 1 bound it by its value at the smallest. The bounds of the printed step therefore take −g_i' at
+ * M(0) = max q_i(0) for every i, which is never more than eq. 9 allows, and equal to it when q is linear.
  */
 public final class EdgeStep {
     /** How much of β the gain takes away when edges move one by one; see {@link #accelerated}. */
@@ -68,8 +68,9 @@ public final class EdgeStep {
     }
 
     /**
-     * For the asynchronous form, in which one edge moves at a time. A broker that decides about several edges from the same
-     * supply, or while a move of its is still under way, is nearer to the synchronous form: keep to that one's bound.
+     * For the asynchronous form, in which one edge moves at a time. A broker that decides about several edges from the
+     * same supply, or while a move of its is still under way, is nearer to the synchronous form: keep to that one's
+     * bound.
      */
     public static EdgeStep pairwise(Indicator indicator, double gain) {
         boolean spare = indicator == Indicator.SPARE_BANDWIDTH;
@@ -137,7 +138,10 @@ public final class EdgeStep {
         return new EdgeStep(indicator, gain, asPrinted, largestMomentum, momentum, micros, deadBand);
     }
 
-    /** The minimum share that this cluster gives a topic: a hundredth of the even split, so at most 1% of the limit in all. */
+    /**
+     * The minimum share that this cluster gives a topic: a hundredth of the even split, so at most 1% of the limit in
+     * all.
+     */
     public static long minimumShare(long rateMicros, int members) {
         return rateMicros / members / 100;
     }
@@ -157,15 +161,16 @@ public final class EdgeStep {
 
     /**
      * Second-order diffusion (Muthukrishnan, Ghosh and Schultz, 1998): an edge goes on with β − 1 of what it moved last
-     * time and adds β times the plain step. A synchronous ring of N then needs O(N) rounds instead of O(N²). There it is
-     * stable for every 1 ≤ β < 2 under the plain step's bound, since that keeps the step's eigenvalues in (−1, 1]; fastest at
-     * β = 2/(1 + √(1 − ρ²)), ρ the second largest eigenvalue, which this takes from the ring with even demand.
+     * time and adds β times the plain step. A synchronous ring of N then needs O(N) rounds instead of O(N²). There it
+     * is stable for every 1 ≤ β < 2 under the plain step's bound, since that keeps the step's eigenvalues in (−1, 1];
+     * fastest at β = 2/(1 + √(1 − ρ²)), ρ the second largest eigenvalue, which this takes from the ring with even
+     * demand.
      *
-     * <p>The linear scheme lets shares fall below zero. Here a move is cut to what the giver has, and the cut move is the
-     * one that the edge remembers.
+     * <p>The linear scheme lets shares fall below zero. Here a move is cut to what the giver has, and the cut move is
+     * the one that the edge remembers.
      *
-     * <p>In the pairwise form β may only go to 2 − {@link #PAIRWISE_DAMPING}·p, with p the part of the equalising amount
-     * that the gain moves; beyond it a ring swings for ever. That is found by simulation, not proved.
+     * <p>In the pairwise form β may only go to 2 − {@link #PAIRWISE_DAMPING}·p, with p the part of the equalising
+     * amount that the gain moves; beyond it a ring swings for ever. That is found by simulation, not proved.
      *
      * @param members brokers on the ring
      * @param chords distances of the further neighbours, as in {@link Graph#ring}

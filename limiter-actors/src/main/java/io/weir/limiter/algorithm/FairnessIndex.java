@@ -5,8 +5,8 @@ public final class FairnessIndex {
     private FairnessIndex() {}
 
     /**
-     * Jain's index (gdrl eq. 16): (Σq)² / (N·Σq²), from 1/N (one has everything) to 1 (all equal). Values that are all zero
-     * are equal. Meant for values of one sign: mixed signs cancel in the numerator and push it to 0.
+     * Jain's index (gdrl eq. 16): (Σq)² / (N·Σq²), from 1/N (one has everything) to 1 (all equal). Values that are all
+     * zero are equal. Meant for values of one sign: mixed signs cancel in the numerator and push it to 0.
      */
     public static double jain(double[] values) {
         double sum = 0;

@@ -68,9 +68,9 @@ public final class Graph {
     }
 
     /**
-     * A random connected graph in which every node has {@code degree} neighbours: half-edges are joined at random, without
-     * loops and double edges (Steger and Wormald, 1999), again from the start when no pair is left or parts are not
-     * connected. For degree 2 that is a ring in random order, which is made at once.
+     * A random connected graph in which every node has {@code degree} neighbours: half-edges are joined at random,
+     * without loops and double edges (Steger and Wormald, 1999), again from the start when no pair is left or parts are
+     * not connected. For degree 2 that is a ring in random order, which is made at once.
      */
     public static Graph randomRegular(int nodes, int degree, RandomGenerator random) {
         if (degree < 2 || degree >= nodes || (long) nodes * degree % 2 != 0) {
@@ -138,8 +138,8 @@ public final class Graph {
     }
 
     /**
-     * The second largest eigenvalue, by size, of one synchronous round on a ring with even demand, in which an edge moves
-     * {@code partOfEqualising} of what would make its ends equal: 1 − p·Σ(1 − cos 2πks/N) over the distances s.
+     * The second largest eigenvalue, by size, of one synchronous round on a ring with even demand, in which an edge
+     * moves {@code partOfEqualising} of what would make its ends equal: 1 − p·Σ(1 − cos 2πks/N) over the distances s.
      */
     static double ringEigenvalue(int nodes, double partOfEqualising, int... chords) {
         Set<Integer> distances = new LinkedHashSet<>();

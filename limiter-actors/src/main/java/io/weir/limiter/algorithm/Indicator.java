@@ -52,7 +52,9 @@ public enum Indicator {
         }
     },
 
-    /** q = λ/C; a supply below one micro-token/s counts as one, so that no supply at all is very bad but not infinite. */
+    /**
+     * q = λ/C; a supply below one micro-token/s counts as one, so that no supply at all is very bad but not infinite.
+     */
     UTILISATION {
         @Override
         public double q(long supply, long demand) {
@@ -71,8 +73,9 @@ public enum Indicator {
     },
 
     /**
-     * q = 1/(C − λ) in seconds, the mean response time of an M/M/1 queue (gdrl III-A). It is infinite at C = λ, so below
-     * {@link #LEAST_SPARE_MICROS} it goes on along its tangent, which keeps gdrl's Assumption 1: falling, convex, smooth.
+     * q = 1/(C − λ) in seconds, the mean response time of an M/M/1 queue (gdrl III-A). It is infinite at C = λ, so
+     * below {@link #LEAST_SPARE_MICROS} it goes on along its tangent, which keeps gdrl's Assumption 1: falling, convex,
+     * smooth.
      */
     MEAN_RESPONSE_TIME {
         @Override

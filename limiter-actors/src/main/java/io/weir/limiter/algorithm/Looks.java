@@ -1,8 +1,8 @@
 package io.weir.limiter.algorithm;
 
 /**
- * When to look at rows that change: one look at a time, and a row that becomes new during a look is looked for right after it. It knows
- * no time: the caller looks again after a pause of its own, also after a look that failed.
+ * When to look at rows that change: one look at a time, and a row that becomes new during a look is looked for right
+ * after it. It knows no time: the caller looks again after a pause of its own, also after a look that failed.
  *
  * <pre>
  *  quiet   ── due, or a row is new ──► looking

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * The brokers in the order of their ids, as a ring: everyone who knows the same members sees the same ring. Supply moves
- * between neighbours, and a broker's successor is its best buddy (gdrl IV, Ramsden 3.2), who inherits from it.
+ * The brokers in the order of their ids, as a ring: everyone who knows the same members sees the same ring. Supply
+ * moves between neighbours, and a broker's successor is its best buddy (gdrl IV, Ramsden 3.2), who inherits from it.
  */
 public final class Ring {
     private final List<BrokerId> members;

@@ -3,19 +3,20 @@ package io.weir.limiter.algorithm;
 import io.weir.config.value.Limit;
 
 /**
- * The TB adaptor's goal reached by the ring alone: what one broker hands to a neighbour when both know each other's share
- * and demand. Rate goes by GDRL's step on the fill ratio ρ/x (x the average rate), burst by the same step on β/y (y the
- * largest backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
+ * The TB adaptor's goal reached by the ring alone: what one broker hands to a neighbour when both know each other's
+ * share and demand. Rate goes by GDRL's step on the fill ratio ρ/x (x the average rate), burst by the same step on β/y
+ * (y the largest backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
  *
- * <p>Each end calls this for itself and hands over what it is told; rate and burst may go in opposite directions. A share
- * with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing, to
- * the side with more than twice the demand, so that it does not swing back at once.
+ * <p>Each end calls this for itself and hands over what it is told; rate and burst may go in opposite directions. A
+ * share with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing,
+ * to the side with more than twice the demand, so that it does not swing back at once.
  *
- * <p>The dead band keeps noise from moving anything. Where hardly anything is asked for there is no noise, and what lies there would
- * lie idle: up to two dead bands at each neighbour of the one broker that has demand, and as much at every broker behind them. Such a
- * broker therefore hands over whatever is worth a quarter of a minimum share.
+ * <p>The dead band keeps noise from moving anything. Where hardly anything is asked for there is no noise, and what
+ * lies there would lie idle: up to two dead bands at each neighbour of the one broker that has demand, and as much at
+ * every broker behind them. Such a broker therefore hands over whatever is worth a quarter of a minimum share.
  *
- * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at once.
+ * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at
+ * once.
  */
 public final class SupplyEdge {
     private static final int ALL_OR_NOTHING_FACTOR = 2;
@@ -37,7 +38,10 @@ public final class SupplyEdge {
             return new Step(plain.withDeadBand(deadBand), plain, minimumShare);
         }
 
-        /** Demands count as a minimum share at least: how much less makes no difference, or of two idle brokers one would keep what both have. */
+        /**
+         * Demands count as a minimum share at least: how much less makes no difference, or of two idle brokers one
+         * would keep what both have.
+         */
         long handedOver(long mine, long myDemand, long theirs, long theirDemand) {
             long my = Math.max(myDemand, minimumShare);
             long their = Math.max(theirDemand, minimumShare);

@@ -3,12 +3,12 @@ package io.weir.limiter.algorithm;
 import java.util.Arrays;
 
 /**
- * GDRL's synchronous form (gdrl Fig. 1, eq. 7): in a round every edge decides from the same state, then all moves happen at
- * once. Keeps what each edge moved, so that an accelerated {@link EdgeStep} can go on from it.
+ * GDRL's synchronous form (gdrl Fig. 1, eq. 7): in a round every edge decides from the same state, then all moves
+ * happen at once. Keeps what each edge moved, so that an accelerated {@link EdgeStep} can go on from it.
  *
- * <p>Supplies are micro-tokens/s and what one end loses the other gains, so their sum stays the same to the last unit. The
- * paper lets a C_i fall below zero (an idle limiter beside a busy one); here a broker that is asked for more than it has
- * gives each of its edges the same part of what was asked.
+ * <p>Supplies are micro-tokens/s and what one end loses the other gains, so their sum stays the same to the last unit.
+ * The paper lets a C_i fall below zero (an idle limiter beside a busy one); here a broker that is asked for more than
+ * it has gives each of its edges the same part of what was asked.
  */
 public final class SynchronousGdrl {
     private final Graph graph;

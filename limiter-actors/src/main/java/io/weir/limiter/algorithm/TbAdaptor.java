@@ -7,13 +7,14 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * SRTM's TB adaptor (5.4): from what every broker reports, token rates in proportion to average message rates, ρ_l = r·x_l/Σx,
- * and bucket sizes in proportion to maximum backlogs, β_l = b·y_l/Σy. The window is the brokers' ({@link DemandWindow}) and
- * the period the caller's; the longer they are, the steadier and the slower.
+ * SRTM's TB adaptor (5.4): from what every broker reports, token rates in proportion to average message rates, ρ_l =
+ * r·x_l/Σx, and bucket sizes in proportion to maximum backlogs, β_l = b·y_l/Σy. The window is the brokers'
+ * ({@link DemandWindow}) and the period the caller's; the longer they are, the steadier and the slower.
  *
- * <p>Two things that the paper leaves out: every broker keeps a minimum rate and a burst of one message, so that its first
- * message after a silence is admitted; and if b has not one message for everybody, the brokers with the highest rates
- * share the limit alone, since a rate without a burst of one message admits nothing. Σρ_l = r and Σβ_l = b exactly.
+ * <p>Two things that the paper leaves out: every broker keeps a minimum rate and a burst of one message, so that its
+ * first message after a silence is admitted; and if b has not one message for everybody, the brokers with the highest
+ * rates share the limit alone, since a rate without a burst of one message admits nothing. Σρ_l = r and Σβ_l = b
+ * exactly.
  */
 public final class TbAdaptor {
     private final Limit limit;

@@ -219,8 +219,8 @@ public final class TokenBucket {
     }
 
     /**
-     * For a missing·10⁹ that does not fit a long: long division in base 1,000, because a rest below ρ ≤ 10¹⁵ times 1,000
-     * does.
+     * For a missing·10⁹ that does not fit a long: long division in base 1,000, because a rest below ρ ≤ 10¹⁵ times
+     * 1,000 does.
      */
     private long refillLongNs(long missing) {
         long quotient = missing / rateMicros;

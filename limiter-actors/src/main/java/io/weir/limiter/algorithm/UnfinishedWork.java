@@ -7,11 +7,13 @@ package io.weir.limiter.algorithm;
  * <p>The textbook sum P(U ≤ x) = (1−ρ)·Σ (−ρ(x−j))^j/j!·e^{ρ(x−j)} alternates, and loses every digit before x = 50.
  * Here nothing is ever subtracted. The probabilities π of the number N in the system follow Ramaswami's recursion
  * π_n·(1−ā_1) = π_0·ā_n + Σ_{0&lt;i&lt;n} π_i·ā_{n+1−i} with ā_j = P(Poisson(ρ) ≥ j). N = ⌈U⌉ gives U at whole numbers,
- * and between them (Franx, 2001) P(U &gt; k−T) = P(N_q + Poisson(ρT) ≥ k) for 0 ≤ T ≤ 1, with N_q = max(0, N−1) waiting.
- * Beyond {@value #EXACT} the tail is e^{−θx} to the last bit of a double, with ρ·(e^θ−1) = θ: every other root of that
- * equation lies so far to the right that its share is gone long before. So any x costs the same, for any ρ in (0, 1).
+ * and between them (Franx, 2001) P(U &gt; k−T) = P(N_q + Poisson(ρT) ≥ k) for 0 ≤ T ≤ 1, with N_q = max(0, N−1)
+ * waiting. Beyond {@value #EXACT} the tail is e^{−θx} to the last bit of a double, with ρ·(e^θ−1) = θ: every other root
+ * of that equation lies so far to the right that its share is gone long before. So any x costs the same, for any ρ in
+ * (0, 1).
  *
- * <p>In doubles: these are probabilities, nothing is conserved by them; at least nine digits are right for ρ ≤ 1 − 10⁻⁹.
+ * <p>In doubles: these are probabilities, nothing is conserved by them; at least nine digits are right for ρ ≤ 1 −
+ * 10⁻⁹.
  */
 final class UnfinishedWork {
     private static final int EXACT = 256;

@@ -10,9 +10,10 @@ import java.util.concurrent.Executor;
 import java.util.function.LongFunction;
 
 /**
- * Follows rows of the store for an actor: looks on a store thread after every pause, at once when a row is said to be new, and again after
- * the pause when a look failed. What a look found comes to the actor as a message, which the actor answers with {@link #looked} or
- * {@link #failed}; {@link Looks} decides when the next one is due. For the actor's thread only.
+ * Follows rows of the store for an actor: looks on a store thread after every pause, at once when a row is said to be
+ * new, and again after the pause when a look failed. What a look found comes to the actor as a message, which the actor
+ * answers with {@link #looked} or {@link #failed}; {@link Looks} decides when the next one is due. For the actor's
+ * thread only.
  *
  * @param <M> the actor's messages
  * @param <R> what a look finds
@@ -31,8 +32,10 @@ public final class RowFollower<M, R> {
     private long upTo;
 
     /**
-     * @param rowsAfter reads what changed after a number that an earlier look answered, 0 for all; called by a store thread
-     * @param due comes to the actor when the pause is over, and now for the first look; the actor answers it with {@link #look}
+     * @param rowsAfter reads what changed after a number that an earlier look answered, 0 for all; called by a store
+     *     thread
+     * @param due comes to the actor when the pause is over, and now for the first look; the actor answers it with
+     *     {@link #look}
      * @param found what a look found, or why it failed, as a message
      */
     public RowFollower(

@@ -1,2 +1,5 @@
-/** Following rows of the store as they change: {@link io.weir.limiter.follow.RowFollower}, for actors of this module and of those above. */
+/**
+ * Following rows of the store as they change: {@link io.weir.limiter.follow.RowFollower}, for actors of this module and
+ * of those above.
+ */
 package io.weir.limiter.follow;

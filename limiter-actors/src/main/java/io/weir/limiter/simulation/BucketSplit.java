@@ -5,8 +5,8 @@ import io.weir.limiter.algorithm.TokenBucket;
 import java.util.random.RandomGenerator;
 
 /**
- * A limit split into k shares (r_l, b_l) with Σ r_l = r and Σ b_l = b to the last micro-token, each able to hold a whole
- * token.
+ * A limit split into k shares (r_l, b_l) with Σ r_l = r and Σ b_l = b to the last micro-token, each able to hold a
+ * whole token.
  *
  * @param ratesMicros r_l
  * @param burstsMicros b_l

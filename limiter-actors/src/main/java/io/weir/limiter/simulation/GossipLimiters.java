@@ -5,10 +5,11 @@ import io.weir.limiter.algorithm.DemandEstimate;
 import java.util.random.RandomGenerator;
 
 /**
- * Raghavan's two schemes as gdrl I-C describes them, in the same slotted world as {@link SlottedLimiters}: demand (here also
- * FPS's weight, since open-loop traffic has no flows to count) is estimated by the low-pass filter and spread by
+ * Raghavan's two schemes as gdrl I-C describes them, in the same slotted world as {@link SlottedLimiters}: demand (here
+ * also FPS's weight, since open-loop traffic has no flows to count) is estimated by the low-pass filter and spread by
  * {@link PushSum}, one round a slot. Global random drop refuses an arriving packet with probability (T − C)/T; flow
- * proportional share limits each node to C·w_i/W. Neither hands supply from one to the other, so nothing bounds the sum.
+ * proportional share limits each node to C·w_i/W. Neither hands supply from one to the other, so nothing bounds the
+ * sum.
  */
 public final class GossipLimiters {
     private static final long SLOT_NS = 1_000_000_000L;

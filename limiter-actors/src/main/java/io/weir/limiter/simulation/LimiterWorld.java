@@ -15,9 +15,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * Brokers that share one topic's limit, under a simulated clock and network: messages arrive, wait for a token of their
- * broker's bucket and are served, while supply moves as the setup says. After <i>every</i> event it checks that nothing was
- * created: Σλ + what is in flight and may still be accepted ≤ Σβ = b, and Σρ ≤ r; and every admission goes through {@link
- * HardBound}.
+ * broker's bucket and are served, while supply moves as the setup says. After <i>every</i> event it checks that nothing
+ * was created: Σλ + what is in flight and may still be accepted ≤ Σβ = b, and Σρ ≤ r; and every admission goes through
+ * {@link HardBound}.
  *
  * <p>Faults of the links strike what may be lost by design: requests, replies and what neighbours tell. Supply itself
  * ({@code Transfer}) is only delayed here, since its repeats and acknowledgements are the ledger's business.
@@ -71,8 +71,8 @@ public final class LimiterWorld {
     }
 
     /**
-     * What was measured after the warm-up; times in seconds. A message that still waits at the end counts with its wait so
-     * far, since an overloaded broker would otherwise look idle.
+     * What was measured after the warm-up; times in seconds. A message that still waits at the end counts with its wait
+     * so far, since an overloaded broker would otherwise look idle.
      *
      * @param accessDelay from arrival to admission
      * @param latency from arrival to the end of service
@@ -97,7 +97,10 @@ public final class LimiterWorld {
 
     private static final long SLOT_NS = 1_000_000_000L;
     private static final int SLOTS = 10;
-    /** Dead bands add up around a ring: at 2% each, a broker with half the load is left with 44% of the rate, below its need. */
+    /**
+     * Dead bands add up around a ring: at 2% each, a broker with half the load is left with 44% of the rate, below its
+     * need.
+     */
     private static final double DEAD_BAND = 0.002;
 
     /** A request counts as lost after this many round trips, and not before the least patience. */

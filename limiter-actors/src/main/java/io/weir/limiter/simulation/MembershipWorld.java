@@ -14,13 +14,13 @@ import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 
 /**
- * Ramsden's cluster (sections 2 and 3): brokers on a ring tell their neighbours supply and demand once a round, each in its
- * own time; whoever hears from a poorer neighbour takes the move of GDRL's pairwise form from itself and sends it. Brokers
- * join with nothing, leave, crash and are cut off from each other.
+ * Ramsden's cluster (sections 2 and 3): brokers on a ring tell their neighbours supply and demand once a round, each in
+ * its own time; whoever hears from a poorer neighbour takes the move of GDRL's pairwise form from itself and sends it.
+ * Brokers join with nothing, leave, crash and are cut off from each other.
  *
- * <p>A tell that meets a cut is lost. A transfer is repeated until it arrives, and goes back when its receiver has gone for
- * good, so supply is only ever held, under way, or stranded at a crashed broker. What makes that true on real machines
- * (journal, lease, fencing) is not this simulation's business.
+ * <p>A tell that meets a cut is lost. A transfer is repeated until it arrives, and goes back when its receiver has gone
+ * for good, so supply is only ever held, under way, or stranded at a crashed broker. What makes that true on real
+ * machines (journal, lease, fencing) is not this simulation's business.
  */
 public final class MembershipWorld {
     /** How a buddy comes by the supply of a broker that fell silent. */
@@ -28,8 +28,8 @@ public final class MembershipWorld {
         /** What the broker really held, and only from one that really stopped: what a journal and a lease are for. */
         EXACT,
         /**
-         * As both papers describe it: the buddy knows what it was told last (gdrl IV), and silence is all that it sees, be it a
-         * crash or a cut.
+         * As both papers describe it: the buddy knows what it was told last (gdrl IV), and silence is all that it sees,
+         * be it a crash or a cut.
          */
         AS_TOLD
     }

@@ -4,8 +4,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * SRTM's workload (section 6): publishers that each send a batch at the instants of a Poisson process, those of a
- * correlation group all at the same instants. Independent publishers are groups of one, and since many Poisson processes
- * together are one, it draws the next instant of any group and then which group it is.
+ * correlation group all at the same instants. Independent publishers are groups of one, and since many Poisson
+ * processes together are one, it draws the next instant of any group and then which group it is.
  *
  * <p>The instants and groups depend on the seed alone, so worlds with another placement see the same messages.
  */

@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
 /**
- * Kempe, Dobra and Gehrke's gossip (gdrl's reference [12]): every node keeps half of its (sum, weight) and sends the other
- * half to a node chosen at random; sum/weight goes to the mean of the inputs in O(log N) rounds. A changed input is added
- * where it changed. In doubles: it estimates, nothing is handed out from it.
+ * Kempe, Dobra and Gehrke's gossip (gdrl's reference [12]): every node keeps half of its (sum, weight) and sends the
+ * other half to a node chosen at random; sum/weight goes to the mean of the inputs in O(log N) rounds. A changed input
+ * is added where it changed. In doubles: it estimates, nothing is handed out from it.
  */
 final class PushSum {
     private final double[] inputs;

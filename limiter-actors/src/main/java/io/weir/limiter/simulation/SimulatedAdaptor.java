@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.function.BiConsumer;
 
 /**
- * SRTM's TB adaptor as a node of {@link LimiterWorld}. It calls in what a broker holds above its new share and, once all of
- * that has come, hands it to those below theirs, so that no supply is usable twice and a share is never rate without burst.
+ * SRTM's TB adaptor as a node of {@link LimiterWorld}. It calls in what a broker holds above its new share and, once
+ * all of that has come, hands it to those below theirs, so that no supply is usable twice and a share is never rate
+ * without burst.
  */
 final class SimulatedAdaptor {
     private final TbAdaptor adaptor;

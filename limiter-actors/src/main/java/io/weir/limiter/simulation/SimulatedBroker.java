@@ -8,8 +8,8 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.TokenBucket;
 
 /**
- * A broker of {@link LimiterWorld}: the production bucket, borrowing and demand window, and the messages that wait for a
- * token, first come first served.
+ * A broker of {@link LimiterWorld}: the production bucket, borrowing and demand window, and the messages that wait for
+ * a token, first come first served.
  */
 final class SimulatedBroker {
     static final long NOT_WAITING = Long.MAX_VALUE;
@@ -81,8 +81,8 @@ final class SimulatedBroker {
     }
 
     /**
-     * Removes supply at the gate before it is sent. Level leaves in proportion to burst, rounded up, so that neither side
-     * ends above its burst.
+     * Removes supply at the gate before it is sent. Level leaves in proportion to burst, rounded up, so that neither
+     * side ends above its burst.
      */
     Transfer handOver(Share part, long nowNs) {
         if (borrowing != null && part.burstMicros() > 0) {

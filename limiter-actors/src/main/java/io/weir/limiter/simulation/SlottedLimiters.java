@@ -9,12 +9,12 @@ import io.weir.limiter.algorithm.SynchronousGdrl;
 import java.util.random.RandomGenerator;
 
 /**
- * The world of gdrl's evaluation (III): N limiters in slotted time. In a slot a packet arrives at limiter i with probability
- * λ_i, the limiter's low-pass filter takes note, and GDRL makes one round on the estimates. A slot is a second and a packet a
- * message, so that λ_i messages a second are λ_i packets a slot.
+ * The world of gdrl's evaluation (III): N limiters in slotted time. In a slot a packet arrives at limiter i with
+ * probability λ_i, the limiter's low-pass filter takes note, and GDRL makes one round on the estimates. A slot is a
+ * second and a packet a message, so that λ_i messages a second are λ_i packets a slot.
  *
- * <p>The paper speaks of a Poisson process and of δ(t) = 1 "if a packet arrived"; that δ has the mean 1 − e^−λ, not λ. Its
- * estimates settle at λ (Fig. 5), so arrivals here are Bernoulli. Nothing is known at the start: λ̂(0) = 0.
+ * <p>The paper speaks of a Poisson process and of δ(t) = 1 "if a packet arrived"; that δ has the mean 1 − e^−λ, not λ.
+ * Its estimates settle at λ (Fig. 5), so arrivals here are Bernoulli. Nothing is known at the start: λ̂(0) = 0.
  */
 public final class SlottedLimiters {
     private static final long SLOT_NS = 1_000_000_000L;

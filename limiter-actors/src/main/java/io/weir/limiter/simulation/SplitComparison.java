@@ -5,10 +5,10 @@ import java.util.Arrays;
 /**
  * The same arrivals through one bucket and through a split of it, side by side (SRTM, Proposition 1).
  *
- * <p>The proposition speaks of sums: S(t) = ∫N(u)du, the delay that all messages have accrued until t, with N(u) of them
- * waiting. Its proof shows more: N(t) ≤ Σ N_l(t), which is to say that the n-th departure of the split is never before the
- * n-th of the whole. Neither holds message by message: one that meets an idle share overtakes those that it would have
- * queued behind.
+ * <p>The proposition speaks of sums: S(t) = ∫N(u)du, the delay that all messages have accrued until t, with N(u) of
+ * them waiting. Its proof shows more: N(t) ≤ Σ N_l(t), which is to say that the n-th departure of the split is never
+ * before the n-th of the whole. Neither holds message by message: one that meets an idle share overtakes those that it
+ * would have queued behind.
  *
  * @param leastSumGapNs the smallest S^(k)(t) − S(t) at any t; the proposition says it is not negative
  * @param leastLeadNs the smallest (n-th departure of the split) − (n-th of the whole); the proof says the same of it
@@ -32,7 +32,9 @@ public record SplitComparison(long leastSumGapNs, long leastLeadNs, int leftEarl
         return new SplitComparison(leastSumGap(one, many), leastLead, leftEarlier);
     }
 
-    /** S^(k) − S grows by (departures of the whole − departures of the split) a nanosecond: summed between departures. */
+    /**
+     * S^(k) − S grows by (departures of the whole − departures of the split) a nanosecond: summed between departures.
+     */
     private static long leastSumGap(long[] one, long[] many) {
         long least = 0;
         long gap = 0;

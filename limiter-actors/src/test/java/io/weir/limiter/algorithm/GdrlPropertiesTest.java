@@ -238,7 +238,10 @@ class GdrlPropertiesTest {
         return demands;
     }
 
-    /** Every broker above zero at the equilibrium of every indicator, the paper's case; a tenth of the demand spare or missing. */
+    /**
+     * Every broker above zero at the equilibrium of every indicator, the paper's case; a tenth of the demand spare or
+     * missing.
+     */
     private static long[] enoughSupplies(SplittableRandom random, long[] demands) {
         long total = (long) (Arrays.stream(demands).sum() * (random.nextBoolean() ? 1.1 : 0.95));
         int n = demands.length;

@@ -22,9 +22,10 @@ import org.openjdk.jmh.annotations.Warmup;
  * One take from a bucket of 10 million tokens a second, beside bucket4j's local bucket and Guava's RateLimiter, on one
  * thread. {@code mvn -Pquick,bench -pl limiter-actors -am test} runs it.
  *
- * <p>Passed: the time is an argument and moves on 100 ns a take, one token's refill, so every take refills and succeeds.
- * Batch: it moves on every 64th take only, as on the data path, which reads the clock once a batch. Refused: the bucket is
- * empty, and is asked how long to wait. Clock: every take reads {@code System.nanoTime}; Guava's limiter knows no other way.
+ * <p>Passed: the time is an argument and moves on 100 ns a take, one token's refill, so every take refills and
+ * succeeds. Batch: it moves on every 64th take only, as on the data path, which reads the clock once a batch. Refused:
+ * the bucket is empty, and is asked how long to wait. Clock: every take reads {@code System.nanoTime}; Guava's limiter
+ * knows no other way.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -152,7 +152,10 @@ class LimiterWorldTest {
         return caught;
     }
 
-    /** A small cluster with bursts, idle or overloaded, whose control messages are lost, repeated and late by more than b/r. */
+    /**
+     * A small cluster with bursts, idle or overloaded, whose control messages are lost, repeated and late by more than
+     * b/r.
+     */
     private static Result storm(long seed, BorrowingFactory borrowing) {
         SplittableRandom random = new SplittableRandom(seed);
         int brokers = 2 + random.nextInt(6);

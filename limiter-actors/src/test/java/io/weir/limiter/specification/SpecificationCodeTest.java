@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every action of the specification names what carries it out, and everything that the protocol takes as an input is named
- * by an action. Classes are found by their simple names, so they may move.
+ * Every action of the specification names what carries it out, and everything that the protocol takes as an input is
+ * named by an action. Classes are found by their simple names, so they may move.
  */
 class SpecificationCodeTest {
     /** What a class takes as inputs: those of its methods, or the types nested in it, that an action must name. */

@@ -17,8 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TLC over the modules of the supply protocol: as they are every invariant holds in all reachable states, and without any
- * one rule the invariant that is named for it does not. With {@code -Dweir.tlc=larger} the larger configurations instead.
+ * TLC over the modules of the supply protocol: as they are every invariant holds in all reachable states, and without
+ * any one rule the invariant that is named for it does not. With {@code -Dweir.tlc=larger} the larger configurations
+ * instead.
  */
 class SpecificationTest {
     private static final Logger LOG = LoggerFactory.getLogger(SpecificationTest.class);

@@ -31,7 +31,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** What the bench commands have in common, as a picocli mixin: who is measured, against whom, for how long, and how the result is printed. */
+/**
+ * What the bench commands have in common, as a picocli mixin: who is measured, against whom, for how long, and how the
+ * result is printed.
+ */
 final class BenchRun {
     private static final Duration DRAIN = Duration.ofSeconds(10);
     /** Before each round of a comparison, on connections that are new; the long warm-up comes once for each target. */

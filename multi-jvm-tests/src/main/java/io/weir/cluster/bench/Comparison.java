@@ -7,7 +7,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 
-/** Several rounds on several targets, turn by turn: the first is the subject, the others are what it is measured against. */
+/**
+ * Several rounds on several targets, turn by turn: the first is the subject, the others are what it is measured
+ * against.
+ */
 final class Comparison {
     /** The figures that are worth a median, by their names in {@code -o json}. */
     static final Map<String, Function<Result, Double>> FIGURES = figures();
@@ -74,7 +77,10 @@ final class Comparison {
                 : (Double) (Math.round(1_000 * subject.median() / against.median()) / 1_000.0);
     }
 
-    /** The subject's medians at the top, under the names that a single run has; then everyone's spread, ratios and rounds. */
+    /**
+     * The subject's medians at the top, under the names that a single run has; then everyone's spread, ratios and
+     * rounds.
+     */
     Map<String, Object> toJson() {
         String subject = targets().get(0);
         Map<String, Object> json = new LinkedHashMap<>();

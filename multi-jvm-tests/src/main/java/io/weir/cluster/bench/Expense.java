@@ -72,7 +72,7 @@ interface Expense {
         }
     }
 
-    /** {@code VmRSS:     1234 kB}. */
+    /** {@code VmRSS: 1234 kB}. */
     private static OptionalDouble residentBytes(String status) {
         return status.lines()
                 .filter(line -> line.startsWith("VmRSS:"))

@@ -19,12 +19,12 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * Puts a load on a target and takes it out again at the other end, on one thread: a hand-over between threads would be part of what is
- * measured. Nothing is allocated per message.
+ * Puts a load on a target and takes it out again at the other end, on one thread: a hand-over between threads would be
+ * part of what is measured. Nothing is allocated per message.
  *
- * <p>An open-loop message that finds its connection's buffer full waits in the schedule, and all later ones behind it; its latency counts
- * from the time at which it was due, so a broker that holds back does not look better for it. Only connections
- * with something to write are looked at, so five thousand cost no more than fifty.
+ * <p>An open-loop message that finds its connection's buffer full waits in the schedule, and all later ones behind it;
+ * its latency counts from the time at which it was due, so a broker that holds back does not look better for it. Only
+ * connections with something to write are looked at, so five thousand cost no more than fifty.
  */
 final class Generator implements WireProtocol.Inbox, AutoCloseable {
     private static final int OUT_BYTES = 256 * 1024;
@@ -168,7 +168,9 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
         return receivedSoFar;
     }
 
-    /** Publishers of an open-loop load leave gaps so many times as long, until it is 1 again. From another thread, too. */
+    /**
+     * Publishers of an open-loop load leave gaps so many times as long, until it is 1 again. From another thread, too.
+     */
     void slower(int times) {
         slower = times;
     }
@@ -188,7 +190,9 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
         run(() -> {});
     }
 
-    /** The same; {@code whenQueued} is called, by this thread, when everything is in that should wait for its consumers. */
+    /**
+     * The same; {@code whenQueued} is called, by this thread, when everything is in that should wait for its consumers.
+     */
     void run(Runnable whenQueued) throws IOException {
         long startNs = System.nanoTime() + START_DELAY_NS;
         measureFromNs = startNs + load.warmUp().toNanos();

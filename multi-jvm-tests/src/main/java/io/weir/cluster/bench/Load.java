@@ -34,7 +34,9 @@ record Load(
         enum As {
             /** That many publishes in one write, each with its own answer. */
             pubs,
-            /** One publish with one answer where the protocol has that, as NSQ's MPUB; else the same as {@link #pubs}. */
+            /**
+             * One publish with one answer where the protocol has that, as NSQ's MPUB; else the same as {@link #pubs}.
+             */
             mpub
         }
 
@@ -46,8 +48,8 @@ record Load(
         Batch batch();
 
         /**
-         * Messages at a pace that nothing the broker does changes; a publisher sends a batch at a time. Publishers of one group send at the
-         * same instants; as many groups as publishers: each for itself.
+         * Messages at a pace that nothing the broker does changes; a publisher sends a batch at a time. Publishers of
+         * one group send at the same instants; as many groups as publishers: each for itself.
          */
         record OpenLoop(
                 double messagesPerSecond,
@@ -64,8 +66,9 @@ record Load(
         }
 
         /**
-         * As many as the broker takes: a batch a write, at most {@code window} unacknowledged on a connection, and at most
-         * window times connections on their way to the consumer, so that a broker's queue does not become the measurement.
+         * As many as the broker takes: a batch a write, at most {@code window} unacknowledged on a connection, and at
+         * most window times connections on their way to the consumer, so that a broker's queue does not become the
+         * measurement.
          */
         record Pipelined(Batch batch, int window) implements Shape {}
 
@@ -77,7 +80,10 @@ record Load(
     enum Pause {
         /** Looks again at once, after anyone else who wants the processor: exact, and takes an idle core. */
         yield,
-        /** Sleeps for some tens of microseconds: leaves the processor to the broker, and adds its own wake-up to what it measures. */
+        /**
+         * Sleeps for some tens of microseconds: leaves the processor to the broker, and adds its own wake-up to what it
+         * measures.
+         */
         park
     }
 

@@ -15,14 +15,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One topic placed by one policy and measured: the load runs from the beginning, at half its pace, since placement and the limit follow it;
- * when the topic is placed and the limit has had time to follow, all of it runs and is measured.
+ * One topic placed by one policy and measured: the load runs from the beginning, at half its pace, since placement and
+ * the limit follow it; when the topic is placed and the limit has had time to follow, all of it runs and is measured.
  */
 final class PlacementRound {
     private static final Duration PLACED_WITHIN = Duration.ofSeconds(120);
     /** Full load before it is measured. */
     private static final Duration FULL = Duration.ofSeconds(3);
-    /** Until then publishers are so many times slower: a limit that is a tenth above the load takes minutes to work off what waits meanwhile. */
+    /**
+     * Until then publishers are so many times slower: a limit that is a tenth above the load takes minutes to work off
+     * what waits meanwhile.
+     */
     private static final int SLOWER = 2;
 
     private static final Duration DRAIN = Duration.ofSeconds(15);

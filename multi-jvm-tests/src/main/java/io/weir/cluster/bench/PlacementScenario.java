@@ -8,9 +8,10 @@ import java.util.function.IntFunction;
 /**
  * A topic as SRTM's section 6 has them, scaled to a small machine, and the policy that srtm is held against on it.
  *
- * <p>The limit is the paper's: r a tenth above the topic's rate, b the smallest with which one bucket makes no more than one message in a
- * hundred wait. A splitting that costs nothing would keep it so; what a policy's p99 shows beyond is the DRL penalty. Rates are so low that
- * tokens, not processors, are what messages wait for: with a fraction of the paper's rate, each wait for a token is as many times longer.
+ * <p>The limit is the paper's: r a tenth above the topic's rate, b the smallest with which one bucket makes no more
+ * than one message in a hundred wait. A splitting that costs nothing would keep it so; what a policy's p99 shows beyond
+ * is the DRL penalty. Rates are so low that tokens, not processors, are what messages wait for: with a fraction of the
+ * paper's rate, each wait for a token is as many times longer.
  *
  * @param baseline the policy
  * @param publishers each with a connection of its own, round the brokers

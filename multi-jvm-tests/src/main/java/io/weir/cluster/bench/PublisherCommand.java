@@ -37,8 +37,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code weir bench publisher}: whether a publisher that tunes itself does better than any fixed batch size, over several loads; and how
- * much of that is due to tuning, and how much to sending together what has gathered.
+ * {@code weir bench publisher}: whether a publisher that tunes itself does better than any fixed batch size, over
+ * several loads; and how much of that is due to tuning, and how much to sending together what has gathered.
  */
 @Command(
         name = "publisher",

@@ -14,8 +14,8 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 
 /**
- * One publisher under one load. Times are drawn beforehand and latency counts from them to the accepted future, so that a publisher that
- * holds its callers back makes every message late that was due meanwhile.
+ * One publisher under one load. Times are drawn beforehand and latency counts from them to the accepted future, so that
+ * a publisher that holds its callers back makes every message late that was due meanwhile.
  */
 final class PublisherTrial {
     private static final long HIGHEST_NS = TimeUnit.SECONDS.toNanos(600);

@@ -32,7 +32,8 @@ final class QueuedCommand implements Callable<Integer> {
      * What came of it; the names are those of {@code -o json}.
      *
      * @param queued messages that the broker accepted
-     * @param brokerMemoryMiB its resident set before, with all of them queued, and the greater of the two; null where it does not tell
+     * @param brokerMemoryMiB its resident set before, with all of them queued, and the greater of the two; null where
+     *     it does not tell
      * @param bytesPerMessage what the resident set grew by, over the messages
      * @param received how many came out again
      */

@@ -15,10 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The machine's floor: forwards every frame to the consumer whose turn it is and does nothing else, on one thread. When no consumer has
- * room, the publishers are held back; frames without a consumer are dropped. Listens on loopback only.
+ * The machine's floor: forwards every frame to the consumer whose turn it is and does nothing else, on one thread. When
+ * no consumer has room, the publishers are held back; frames without a consumer are dropped. Listens on loopback only.
  *
- * <p>One buffer serves all reads; a publisher keeps only what could not go on yet, so that thousands of them fit into a broker's memory.
+ * <p>One buffer serves all reads; a publisher keeps only what could not go on yet, so that thousands of them fit into a
+ * broker's memory.
  */
 public final class Relay implements AutoCloseable {
     private static final int MAX_FRAME_BYTES = 4 + Load.MAX_BODY_BYTES;
@@ -43,7 +44,9 @@ public final class Relay implements AutoCloseable {
         final SocketChannel channel;
         final SelectionKey key;
         byte role;
-        /** What was read and has not gone on: a part of a frame, or what it is held back with. Empty most of the time. */
+        /**
+         * What was read and has not gone on: a part of a frame, or what it is held back with. Empty most of the time.
+         */
         ByteBuffer rest = NOTHING;
 
         ByteBuffer out;
@@ -130,7 +133,10 @@ public final class Relay implements AutoCloseable {
         }
     }
 
-    /** Hands the whole frames at hand to the next consumer with room, and keeps the rest; false if there are some and none has room. */
+    /**
+     * Hands the whole frames at hand to the next consumer with room, and keeps the rest; false if there are some and
+     * none has room.
+     */
     private boolean forward(End publisher) throws IOException {
         int whole = in.position();
         while (in.limit() - whole >= 4) {
@@ -199,7 +205,10 @@ public final class Relay implements AutoCloseable {
         }
     }
 
-    /** Publishers that were held back go on where there is room again; a consumer that has taken everything will not tell of it later. */
+    /**
+     * Publishers that were held back go on where there is room again; a consumer that has taken everything will not
+     * tell of it later.
+     */
     private void letOn() {
         do {
             letOnThoseWithRoom();

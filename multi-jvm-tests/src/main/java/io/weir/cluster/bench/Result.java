@@ -9,7 +9,8 @@ import java.util.OptionalDouble;
  *
  * @param sent messages of the measured time, the warm-up left out, as in {@code received}
  * @param p50Micros from the intended time to receipt, as the other percentiles
- * @param brokerCpuPercent of one core, over all processes of the target; null where it does not tell, as in what follows
+ * @param brokerCpuPercent of one core, over all processes of the target; null where it does not tell, as in what
+ *     follows
  * @param brokerCpuNanosPerMessage CPU time of those processes, whatever they did, over the messages received meanwhile
  * @param dataPathNanosPerMessage the part of it that is of the threads that move messages
  * @param allocatedBytesPerMessage on the broker's data path

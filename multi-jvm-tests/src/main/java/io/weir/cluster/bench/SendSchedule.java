@@ -3,9 +3,9 @@ package io.weir.cluster.bench;
 import java.util.SplittableRandom;
 
 /**
- * When each of many publishers, or groups of them, means to publish. A publisher's next time follows from its last <em>intended</em> one, never from when
- * something was sent or answered: a broker that stalls does not slow its publishers down, it makes their messages late. A heap of
- * fixed size; nothing is allocated once it is built.
+ * When each of many publishers, or groups of them, means to publish. A publisher's next time follows from its last
+ * <em>intended</em> one, never from when something was sent or answered: a broker that stalls does not slow its
+ * publishers down, it makes their messages late. A heap of fixed size; nothing is allocated once it is built.
  */
 final class SendSchedule {
     /** How a publisher's times follow each other. */

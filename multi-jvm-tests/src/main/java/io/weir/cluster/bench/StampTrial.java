@@ -26,12 +26,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * How far a broker's arrival stamps are from when messages came. A gateway's loop, as a broker runs it, takes messages from many
- * connections; behind it stands not a broker but someone who compares the loop's stamp with the time in the body, which the sender wrote
- * just before it handed the message to the system. Both ends read the same clock.
+ * How far a broker's arrival stamps are from when messages came. A gateway's loop, as a broker runs it, takes messages
+ * from many connections; behind it stands not a broker but someone who compares the loop's stamp with the time in the
+ * body, which the sender wrote just before it handed the message to the system. Both ends read the same clock.
  *
- * <p>The difference is the error from above: the sender's system call, in which the bytes reach the broker's socket, is part of it.
- * A stamp can also be early: what comes after the loop woke, on a socket that was ready already, gets the time of the waking.
+ * <p>The difference is the error from above: the sender's system call, in which the bytes reach the broker's socket, is
+ * part of it. A stamp can also be early: what comes after the loop woke, on a socket that was ready already, gets the
+ * time of the waking.
  */
 final class StampTrial implements WireProtocol.Inbox, AutoCloseable {
     private static final String TOPIC = "stamps";

@@ -4,5 +4,8 @@ import io.weir.cluster.bench.wire.WireProtocol;
 import io.weir.config.Endpoint;
 import java.util.List;
 
-/** Something that can be measured: who it is, what it speaks, where it listens, and what its processes report about themselves. */
+/**
+ * Something that can be measured: who it is, what it speaks, where it listens, and what its processes report about
+ * themselves.
+ */
 record Target(String name, WireProtocol wire, List<Endpoint> publishTo, Endpoint consumeFrom, List<Expense> expenses) {}

@@ -12,7 +12,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** One load on one target: the generator on the caller's thread, and beside it a thread that prints the progress and reads the expenses. */
+/**
+ * One load on one target: the generator on the caller's thread, and beside it a thread that prints the progress and
+ * reads the expenses.
+ */
 final class Trial {
     /** A look at the expenses makes the broker work a little, so there are few. */
     private static final long LOOK_EVERY_MS = 10_000;

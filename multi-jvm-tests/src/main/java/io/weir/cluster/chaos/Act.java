@@ -43,7 +43,9 @@ public sealed interface Act {
     /** And a new one. */
     record StartDriver(String broker) implements Act {}
 
-    /** What happens to frames from now on; replaces whatever happened to them before, in one step. Empty: all is well. */
+    /**
+     * What happens to frames from now on; replaces whatever happened to them before, in one step. Empty: all is well.
+     */
     record Links(Map<Network.Direction, Conditions> conditions) implements Act {
         public Links {
             conditions = Map.copyOf(conditions);
@@ -86,6 +88,9 @@ public sealed interface Act {
     /** A topic's limit becomes so many times what it was at first; 1 restores it. */
     record ChangeLimit(String topic, double factor) implements Act {}
 
-    /** Every publisher of a topic gets this broker as its home, by a decision that a rival of the cluster's own distributor might have made. */
+    /**
+     * Every publisher of a topic gets this broker as its home, by a decision that a rival of the cluster's own
+     * distributor might have made.
+     */
     record Move(String topic, String broker) implements Act {}
 }

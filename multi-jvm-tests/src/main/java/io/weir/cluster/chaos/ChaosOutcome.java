@@ -26,7 +26,9 @@ public record ChaosOutcome(
         Path history,
         Path report,
         Path logs) {
-    /** Every invariant was checked and held, and the run was what it was meant to be; a brief one does not look at C8. */
+    /**
+     * Every invariant was checked and held, and the run was what it was meant to be; a brief one does not look at C8.
+     */
     public boolean allHeld() {
         return check.verdicts().stream()
                         .allMatch(verdict ->

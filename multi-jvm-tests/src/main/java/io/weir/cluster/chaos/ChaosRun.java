@@ -45,7 +45,8 @@ import org.slf4j.LoggerFactory;
  *   end       the load is off, what is left is delivered, the store comes to rest
  * </pre>
  *
- * What everybody recorded is then joined in one history and checked. A run that is interrupted ends with a verdict of what it has.
+ * What everybody recorded is then joined in one history and checked. A run that is interrupted ends with a verdict of
+ * what it has.
  */
 public final class ChaosRun {
     private static final Logger LOG = LoggerFactory.getLogger(ChaosRun.class);

@@ -15,8 +15,9 @@ record ChaosTopic(String name, double rate, double burst, String adapt) {
     private static final double EMPTIED_WITHIN_S = 15;
 
     /**
-     * Some hundred messages a second in all, which two cores carry beside faults. What a bucket holds differs from a part of a second's
-     * worth to five times W: that an heir begins with a full one shows only where b/r is far above W.
+     * Some hundred messages a second in all, which two cores carry beside faults. What a bucket holds differs from a
+     * part of a second's worth to five times W: that an heir begins with a full one shows only where b/r is far above
+     * W.
      */
     static final List<ChaosTopic> ALL = List.of(
             new ChaosTopic("busy", 150, 75, "gossip"),

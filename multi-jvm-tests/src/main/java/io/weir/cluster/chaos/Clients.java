@@ -18,14 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The client processes of a run, one beside each broker. Each publishes to its own broker, so that an isolated one goes on being
- * pressed, and to another one; it consumes from yet another one, so that what a broker admits has a way to go.
+ * The client processes of a run, one beside each broker. Each publishes to its own broker, so that an isolated one goes
+ * on being pressed, and to another one; it consumes from yet another one, so that what a broker admits has a way to go.
  */
 final class Clients {
     static final String CHANNEL = "audit";
     private static final Logger LOG = LoggerFactory.getLogger(Clients.class);
     private static final ObjectMapper JSON = new ObjectMapper();
-    /** All clients together offer so many times a limit at a middling tide; in pairs of connections, so that one always waits. */
+    /**
+     * All clients together offer so many times a limit at a middling tide; in pairs of connections, so that one always
+     * waits.
+     */
     private static final double BESIDE = 1.2;
 
     private static final int BESIDE_CONNECTIONS = 2;

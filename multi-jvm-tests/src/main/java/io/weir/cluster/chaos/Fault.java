@@ -15,8 +15,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * The catalogue of faults. Each explains itself in a sentence and, from a {@link FaultDraw}, describes one occurrence of itself; nothing
- * here touches a process. Times are chosen around the lease of 6 s and W, the 6.5 s after which a silent broker is fenced.
+ * The catalogue of faults. Each explains itself in a sentence and, from a {@link FaultDraw}, describes one occurrence
+ * of itself; nothing here touches a process. Times are chosen around the lease of 6 s and W, the 6.5 s after which a
+ * silent broker is fenced.
  */
 public enum Fault {
     KILL(

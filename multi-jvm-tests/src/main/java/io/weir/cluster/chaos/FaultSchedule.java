@@ -14,10 +14,10 @@ import java.util.Set;
  *
  * <ul>
  *   <li>Faults are drawn from a bag that is filled again when it is empty, so that all come before one comes twice.
- *   <li>They follow each other with a rest between; now and then one has a companion that touches something else, such as a kill in
- *       the middle of a partition.
- *   <li>At no time are more brokers down than leave a majority, and no two processes are started within {@link
- *       #BETWEEN_STARTS_MS}: on two cores each start takes most of a core for seconds.
+ *   <li>They follow each other with a rest between; now and then one has a companion that touches something else, such
+ *       as a kill in the middle of a partition.
+ *   <li>At no time are more brokers down than leave a majority, and no two processes are started within
+ *       {@link #BETWEEN_STARTS_MS}: on two cores each start takes most of a core for seconds.
  *   <li>Every fault ends before the schedule does, and undoes all that it did.
  * </ul>
  */

@@ -19,7 +19,10 @@ final class HomeBook implements AutoCloseable {
     private static final Duration NEVER = Duration.ofDays(1);
     private static final long AGAIN_MS = 300;
 
-    /** Soon decided, soon decided again; and an objective that a machine which runs all this at once does not break by itself. */
+    /**
+     * Soon decided, soon decided again; and an objective that a machine which runs all this at once does not break by
+     * itself.
+     */
     static final Map<String, String> ENVIRONMENT = Map.of(
             "WEIR_PLACEMENT_ENABLED", "on",
             "WEIR_PLACEMENT_OBJECTIVE", "5s",

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Changes limits, one change at a time, and records when: a raise counts from the moment it was asked for, a lowering from the moment
- * the store says it is done, which no broker's memory can say as surely.
+ * Changes limits, one change at a time, and records when: a raise counts from the moment it was asked for, a lowering
+ * from the moment the store says it is done, which no broker's memory can say as surely.
  */
 final class LimitChanges {
     private static final Logger LOG = LoggerFactory.getLogger(LimitChanges.class);

@@ -13,7 +13,10 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Carries out a schedule in real time, each episode on a thread of its own, and at the end whatever it takes that all is well again. */
+/**
+ * Carries out a schedule in real time, each episode on a thread of its own, and at the end whatever it takes that all
+ * is well again.
+ */
 final class Nemesis {
     private static final Logger LOG = LoggerFactory.getLogger(Nemesis.class);
     private static final Duration LIMIT_WITHIN = Duration.ofSeconds(60);

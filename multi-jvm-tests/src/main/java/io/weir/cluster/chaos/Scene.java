@@ -29,7 +29,9 @@ public record Scene(List<String> brokers, String spare, String store, List<Strin
         return new Scene(ids, "b" + (brokers + 1), "store", topics, means);
     }
 
-    /** So many brokers may be dead, stopped or gone at a time: a majority stays, or nothing would be left to inherit. */
+    /**
+     * So many brokers may be dead, stopped or gone at a time: a majority stays, or nothing would be left to inherit.
+     */
     int mostDown() {
         return (brokers.size() - 1) / 2;
     }

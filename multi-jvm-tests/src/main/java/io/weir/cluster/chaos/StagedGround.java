@@ -23,7 +23,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** Every broker and the store on a host of their own, joined by a switch: all faults are possible, as far as the machine lets them. */
+/**
+ * Every broker and the store on a host of their own, joined by a switch: all faults are possible, as far as the machine
+ * lets them.
+ */
 final class StagedGround implements Ground {
     private static final int DISK_MIB = 256;
     private static final Duration ENDS_WITHIN = Duration.ofSeconds(3);
@@ -219,7 +222,10 @@ final class StagedGround implements Ground {
         }
     }
 
-    /** A store goes on after a full disk, or, if it could not write its log, has ended; whoever looks after it starts it again. */
+    /**
+     * A store goes on after a full disk, or, if it could not write its log, has ended; whoever looks after it starts it
+     * again.
+     */
     private void bringBackStore() {
         long deadlineNs = System.nanoTime() + ENDS_WITHIN.toNanos();
         while (cluster.isStoreAlive() && System.nanoTime() - deadlineNs < 0) {

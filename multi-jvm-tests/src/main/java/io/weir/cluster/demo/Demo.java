@@ -37,8 +37,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
- * The tour: a topic with a limit, load at every broker, then at one, a broker that is killed and one that is out of the others' sight. It
- * records what happens as a chaos run does, and ends with the same checker's verdict.
+ * The tour: a topic with a limit, load at every broker, then at one, a broker that is killed and one that is out of the
+ * others' sight. It records what happens as a chaos run does, and ends with the same checker's verdict.
  *
  * <p>{@link #stop} may come at any time, from any thread; the tour then goes to its end.
  */
@@ -91,7 +91,10 @@ final class Demo implements AutoCloseable {
     private final List<Event> events = new CopyOnWriteArrayList<>();
     private final List<Double> admitted = new CopyOnWriteArrayList<>();
     private final Map<String, Double> lastSecond = new ConcurrentHashMap<>();
-    /** What the publishers at each broker would send if nobody held them back; a broker itself sees only what they do send. */
+    /**
+     * What the publishers at each broker would send if nobody held them back; a broker itself sees only what they do
+     * send.
+     */
     private final Map<String, Double> wanted = new ConcurrentHashMap<>();
 
     private final Map<String, Long> counted = new ConcurrentHashMap<>();
@@ -434,8 +437,8 @@ final class Demo implements AutoCloseable {
     }
 
     /**
-     * Until every answer is in, every message delivered and every share at rest, or for so long. What went with the killed broker is
-     * never delivered: where nothing has come for a while nothing is waited for.
+     * Until every answer is in, every message delivered and every share at rest, or for so long. What went with the
+     * killed broker is never delivered: where nothing has come for a while nothing is waited for.
      */
     private void settle(StoreRecorder store, Duration within) throws SQLException {
         long deadlineNs = System.nanoTime() + within.toNanos();

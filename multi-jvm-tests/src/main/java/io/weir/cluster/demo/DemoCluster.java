@@ -19,7 +19,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** The demo's brokers, on hosts with networks of their own where the machine allows it, else as {@code weir up} starts them. */
+/**
+ * The demo's brokers, on hosts with networks of their own where the machine allows it, else as {@code weir up} starts
+ * them.
+ */
 sealed interface DemoCluster extends AutoCloseable {
     /** Starts all of it; returns once every broker is ready. */
     void start();

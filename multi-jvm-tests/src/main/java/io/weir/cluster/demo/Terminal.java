@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The user's terminal while the demo draws on it: keys come one by one and unseen, and the screen is another one, so that what was
- * there before is there again afterwards. {@link #close} puts everything back, also from a shutdown hook, and once only.
+ * The user's terminal while the demo draws on it: keys come one by one and unseen, and the screen is another one, so
+ * that what was there before is there again afterwards. {@link #close} puts everything back, also from a shutdown hook,
+ * and once only.
  */
 final class Terminal implements AutoCloseable {
     private static final File TTY = new File("/dev/tty");

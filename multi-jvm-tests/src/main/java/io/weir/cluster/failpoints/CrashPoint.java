@@ -9,9 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A process ends at a step of the protocol: with a probability each time, drawn from a seed, or at the n-th time. Written
- * {@code after-debit:p=0.05:seed=7} or {@code before-credit:n=3}; with {@code :delay=2}, that many milliseconds after the step, so that it
- * falls into the write that follows. Several are joined by commas.
+ * A process ends at a step of the protocol: with a probability each time, drawn from a seed, or at the n-th time.
+ * Written {@code after-debit:p=0.05:seed=7} or {@code before-credit:n=3}; with {@code :delay=2}, that many milliseconds
+ * after the step, so that it falls into the write that follows. Several are joined by commas.
  *
  * @param nth 0 if it is up to the probability
  */

@@ -13,8 +13,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What one broker's failpoints are to do, as its process gets it: variables of its environment, and a jar on its class path without
- * which they mean nothing. Times in a recorded history are true ones whatever the clock's rate.
+ * What one broker's failpoints are to do, as its process gets it: variables of its environment, and a jar on its class
+ * path without which they mean nothing. Times in a recorded history are true ones whatever the clock's rate.
  *
  * <pre>
  *   WEIR_FAILPOINT_CRASH       after-debit:p=0.05:seed=7,before-credit:n=3
@@ -30,8 +30,8 @@ public record Sabotage(List<CrashPoint> crashes, Optional<Path> crashFile, doubl
     public static final String BREAK = "WEIR_FAILPOINT_BREAK";
 
     /**
-     * A file with how many milliseconds the wall clock is wrong, read again several times a second. It counts in a process that has the
-     * failpoints' jar as a Java agent too.
+     * A file with how many milliseconds the wall clock is wrong, read again several times a second. It counts in a
+     * process that has the failpoints' jar as a Java agent too.
      */
     public static final String WALL_CLOCK_FILE = "WEIR_FAILPOINT_WALL_CLOCK_FILE";
 

@@ -170,8 +170,8 @@ public final class AdmissionCheck {
     }
 
     /**
-     * C5: every holder keeps the bound of what its own journal says it had. The store's times are rough, so what came counts a
-     * little early and what went a little late. For journals that are known from their first event on.
+     * C5: every holder keeps the bound of what its own journal says it had. The store's times are rough, so what came
+     * counts a little early and what went a little late. For journals that are known from their first event on.
      */
     public List<Violation> everyHolder(StoredSupply stored) {
         Map<Holder, Map<TopicName, List<Change>>> changes = new HashMap<>();

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Who had how much of each topic's rate, when, as the journals say. The leased part of a broker that was fenced is nobody's until its
- * heir has it, and so is what is on its way: there the sum falls below the limit for a while.
+ * Who had how much of each topic's rate, when, as the journals say. The leased part of a broker that was fenced is
+ * nobody's until its heir has it, and so is what is on its way: there the sum falls below the limit for a while.
  */
 public final class HeldShares {
     /** What a broker, all its lives together, has from a moment on. */

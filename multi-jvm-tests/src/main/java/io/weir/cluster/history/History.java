@@ -22,8 +22,9 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What happened in a cluster, read from a file with one JSON object a line. {@code t} is a time in nanoseconds of one clock that all who
- * write share ({@code System.nanoTime} of one machine). Lines may come in any order; of the fields, those in brackets may be missing.
+ * What happened in a cluster, read from a file with one JSON object a line. {@code t} is a time in nanoseconds of one
+ * clock that all who write share ({@code System.nanoTime} of one machine). Lines may come in any order; of the fields,
+ * those in brackets may be missing.
  *
  * <pre>
  *   limit        t topic rate burst [mode]          in effect: a first limit or a raise from when it was asked for, a lowering when done

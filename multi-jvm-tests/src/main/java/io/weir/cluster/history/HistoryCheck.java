@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Says of each invariant whether a history keeps it. What the history has no records for is not checked, and the verdict says what is
- * missing: silence must not look like a promise kept.
+ * Says of each invariant whether a history keeps it. What the history has no records for is not checked, and the
+ * verdict says what is missing: silence must not look like a promise kept.
  */
 public final class HistoryCheck {
     private static final long SECOND_NS = 1_000_000_000L;

@@ -20,12 +20,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Writes a history, one JSON object a line; {@link History} says what the records are. Times are {@code System.nanoTime} of one
- * machine.
+ * Writes a history, one JSON object a line; {@link History} says what the records are. Times are
+ * {@code System.nanoTime} of one machine.
  *
- * <p>Any number of threads may write. A record goes to a buffer and from there to the file, by who finds the buffer full or its
- * content older than a second: a disk that is slow makes its writers wait, and nothing is dropped. Processes each write a file of their
- * own, which {@link #append} joins; one that was killed loses what was in its buffer, at most a second's records.
+ * <p>Any number of threads may write. A record goes to a buffer and from there to the file, by who finds the buffer
+ * full or its content older than a second: a disk that is slow makes its writers wait, and nothing is dropped.
+ * Processes each write a file of their own, which {@link #append} joins; one that was killed loses what was in its
+ * buffer, at most a second's records.
  */
 public final class HistoryWriter implements AutoCloseable {
     /** How a publish went on: invoke, then one of the others. */
@@ -110,12 +111,18 @@ public final class HistoryWriter implements AutoCloseable {
         }
     }
 
-    /** The first line; {@code saturated} among its fields names the topics that are always offered more than their limit. */
+    /**
+     * The first line; {@code saturated} among its fields names the topics that are always offered more than their
+     * limit.
+     */
     public void setup(long atNs, Map<String, ?> fields) {
         record(atNs, "setup", fields);
     }
 
-    /** A limit takes effect: a topic's first, or a raise, at the latest when it was asked for; a lowering when it is done. */
+    /**
+     * A limit takes effect: a topic's first, or a raise, at the latest when it was asked for; a lowering when it is
+     * done.
+     */
     public void limit(long atNs, String topic, double rate, double burst) {
         record(atNs, "limit", Map.of("topic", topic, "rate", rate, "burst", burst));
     }
@@ -140,7 +147,8 @@ public final class HistoryWriter implements AutoCloseable {
     }
 
     /**
-     * @param broker that the client talks to, or null; needed with ok, so that a broker's death excuses its own messages only
+     * @param broker that the client talks to, or null; needed with ok, so that a broker's death excuses its own
+     *     messages only
      * @param reason of fail or info, or null
      */
     public void publish(
@@ -196,8 +204,8 @@ public final class HistoryWriter implements AutoCloseable {
     }
 
     /**
-     * The store's journals, and its rows as they are now; once, at the end. For C6 the load must be off, and the store be read again until
-     * {@link SupplyAudit#unsettled} finds nothing, or a minute has passed.
+     * The store's journals, and its rows as they are now; once, at the end. For C6 the load must be off, and the store
+     * be read again until {@link SupplyAudit#unsettled} finds nothing, or a minute has passed.
      *
      * @param atNs when it was read
      */

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a topic's limit was, when. What a change adds counts from the moment it was asked for, what it takes away from the moment
- * it was seen to be done: in between either limit may hold. A change that was asked for and never seen to be done may hold until
- * the next one that was.
+ * What a topic's limit was, when. What a change adds counts from the moment it was asked for, what it takes away from
+ * the moment it was seen to be done: in between either limit may hold. A change that was asked for and never seen to be
+ * done may hold until the next one that was.
  */
 public final class LimitCourse {
     /** More or less of a limit from a moment on. */

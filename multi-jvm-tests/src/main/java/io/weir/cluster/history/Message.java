@@ -1,8 +1,8 @@
 package io.weir.cluster.history;
 
 /**
- * What clients say of one message: how its publish went and on which channels it was delivered. Records may come in any order, and a
- * publisher may try again under the same id, so all of it adds up.
+ * What clients say of one message: how its publish went and on which channels it was delivered. Records may come in any
+ * order, and a publisher may try again under the same id, so all of it adds up.
  */
 public final class Message {
     /** Not known; a time of a record is never this. */

@@ -17,15 +17,18 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * C9: what a broker acknowledged reaches every channel that was there when it was published, at least once, unless that broker's
- * process ended afterwards; what nobody published, or what was refused, reaches none. Where publishers have homes, the broker that
- * answers is not always the one that let the message in and holds it: that may be any that admitted something of the topic between the
- * question and the answer.
+ * C9: what a broker acknowledged reaches every channel that was there when it was published, at least once, unless that
+ * broker's process ended afterwards; what nobody published, or what was refused, reaches none. Where publishers have
+ * homes, the broker that answers is not always the one that let the message in and holds it: that may be any that
+ * admitted something of the topic between the question and the answer.
  */
 final class MessageCheck {
     /** Faults that end a broker's process, and with it the messages that it held. */
     private static final Set<String> DEADLY = Set.of("kill", "crash", "failpoint", "leave", "stop", "restart");
-    /** A message that a consumer took and did not finish comes again after so long; before the end of a history it may be under way. */
+    /**
+     * A message that a consumer took and did not finish comes again after so long; before the end of a history it may
+     * be under way.
+     */
     private static final long REDELIVERY_NS = 60_000_000_000L;
 
     private static final long NEVER = Long.MIN_VALUE;

@@ -9,12 +9,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds, where admissions break a bound, the shortest window of them that shows it: a window is too much if a bucket that is full
- * at its first message, with the rate and burst of that moment and all changes after it, could not have let all of it through.
+ * Finds, where admissions break a bound, the shortest window of them that shows it: a window is too much if a bucket
+ * that is full at its first message, with the rate and burst of that moment and all changes after it, could not have
+ * let all of it through.
  *
- * <p>A window that begins earlier begins with no fuller a bucket, and one that ends later has more in it, so each shows whatever a
- * window inside it shows. Hence the windows that have no other inside them come in order, and one is found from the next: go to
- * the first message that is too much, then as far forward with the beginning as it still is, then begin again one message later.
+ * <p>A window that begins earlier begins with no fuller a bucket, and one that ends later has more in it, so each shows
+ * whatever a window inside it shows. Hence the windows that have no other inside them come in order, and one is found
+ * from the next: go to the first message that is too much, then as far forward with the beginning as it still is, then
+ * begin again one message later.
  */
 final class SmallestExcess {
     /** Steps of the bound after which it is content with the smallest window so far; a few seconds. */
@@ -86,7 +88,10 @@ final class SmallestExcess {
         return admissions.get(to).stampNs() - admissions.get(from).stampNs();
     }
 
-    /** The latest beginning of a window that shows the excess at {@code end}; it is known to show from {@code earliest} on. */
+    /**
+     * The latest beginning of a window that shows the excess at {@code end}; it is known to show from {@code earliest}
+     * on.
+     */
     private int lastBeginning(int earliest, int end) {
         int tooLate = end + 1;
         int shows = end;

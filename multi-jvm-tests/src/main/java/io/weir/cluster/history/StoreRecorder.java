@@ -29,15 +29,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads a store's journals again and again and keeps what it has seen, because brokers delete the events that a snapshot
- * covers: each holder keeps its last four hundred, so a reading every few seconds misses none.
+ * Reads a store's journals again and again and keeps what it has seen, because brokers delete the events that a
+ * snapshot covers: each holder keeps its last four hundred, so a reading every few seconds misses none.
  *
  * <p>A reading is one transaction that sees one moment, whatever brokers write meanwhile.
  *
- * <p>An event that was seen and is gone, while an earlier one of its journal is still there, was not deleted by its broker, which deletes from
- * the beginning on: the store has taken it back. PostgreSQL shows a commit only after it is on the disk, so none does; a store that shows more
- * would lose such rows in a crash, and their numbers are then given to other events. What was taken back is forgotten here, because no broker may
- * rest on it, and kept apart, because some broker may have.
+ * <p>An event that was seen and is gone, while an earlier one of its journal is still there, was not deleted by its
+ * broker, which deletes from the beginning on: the store has taken it back. PostgreSQL shows a commit only after it is
+ * on the disk, so none does; a store that shows more would lose such rows in a crash, and their numbers are then given
+ * to other events. What was taken back is forgotten here, because no broker may rest on it, and kept apart, because
+ * some broker may have.
  */
 public final class StoreRecorder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StoreRecorder.class);
@@ -177,7 +178,10 @@ public final class StoreRecorder implements AutoCloseable {
         gone.forEach(entry -> entries.remove(entry.ordering()));
     }
 
-    /** A broker whose wall clock is wrong stamps its events with it; when they were seen first tells the time all the same. */
+    /**
+     * A broker whose wall clock is wrong stamps its events with it; when they were seen first tells the time all the
+     * same.
+     */
     private Entry entry(
             long ordering, Holder holder, long sequence, long writtenMs, WallClock wall, SupplyEvent event) {
         long nowNs = System.nanoTime();

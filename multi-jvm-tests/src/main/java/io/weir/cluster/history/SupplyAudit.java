@@ -33,12 +33,13 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Replays all journals of a store in the order of its commits and checks after every event what must hold at every moment: that
- * nothing is lost or made (C2), that everything happens once (C3) and in order (C7). Where the oldest events of a journal are not
- * known it begins with a snapshot, and C2 is checked at the end only. What a history has no rows of is not held against it.
+ * Replays all journals of a store in the order of its commits and checks after every event what must hold at every
+ * moment: that nothing is lost or made (C2), that everything happens once (C3) and in order (C7). Where the oldest
+ * events of a journal are not known it begins with a snapshot, and C2 is checked at the end only. What a history has no
+ * rows of is not held against it.
  *
- * <p>So a run's history is held against the specification (limiter-actors, {@code src/main/tla}): an event must be one that an action of
- * it could have written in the state that all journals have by then.
+ * <p>So a run's history is held against the specification (limiter-actors, {@code src/main/tla}): an event must be one
+ * that an action of it could have written in the state that all journals have by then.
  *
  * <table>
  * <caption>what of the specification is checked here</caption>
@@ -55,10 +56,11 @@ import java.util.TreeMap;
  * <tr><td>Supply.Conserved, OnceOnly; Recovery.FencedIsLast</td><td>after every event</td></tr>
  * </table>
  *
- * <p>Not checked here, because a journal does not show it: what the gates held between two events (UsedOnce, GateWithinBook and GateIsBook;
- * {@link HistoryCheck}'s C1, C4 and C5 see it by what was admitted), renewals and fences of rows over time (Lease.tla: rows are known as
- * they are in the end), which life of a ledger wrote an event and what it knew then (Recovery.tla's Unknown and Recover: {@code Recovered}
- * may stand anywhere), borrowed tokens (Borrow.tla), removed journals and forgotten names (Supply.Remove, Deletion.tla).
+ * <p>Not checked here, because a journal does not show it: what the gates held between two events (UsedOnce,
+ * GateWithinBook and GateIsBook; {@link HistoryCheck}'s C1, C4 and C5 see it by what was admitted), renewals and fences
+ * of rows over time (Lease.tla: rows are known as they are in the end), which life of a ledger wrote an event and what
+ * it knew then (Recovery.tla's Unknown and Recover: {@code Recovered} may stand anywhere), borrowed tokens
+ * (Borrow.tla), removed journals and forgotten names (Supply.Remove, Deletion.tla).
  */
 public final class SupplyAudit {
     private record Version(TopicName topic, long version) {}
@@ -260,8 +262,8 @@ public final class SupplyAudit {
     }
 
     /**
-     * Versions come one after the other, each after the one before has nothing left to burn. Not for ledgers that begin with a
-     * snapshot: that is of a later time than what the others say.
+     * Versions come one after the other, each after the one before has nothing left to burn. Not for ledgers that begin
+     * with a snapshot: that is of a later time than what the others say.
      */
     private void mintedInTurn(Holder holder, Minted event) {
         for (Version other : minters.keySet()) {
@@ -456,7 +458,10 @@ public final class SupplyAudit {
         });
     }
 
-    /** A mint and its debt are what two rows differ by; only the first version of a name that the store does not know starts full. */
+    /**
+     * A mint and its debt are what two rows differ by; only the first version of a name that the store does not know
+     * starts full.
+     */
     private void mintedByTheRows(Minted event) {
         long level =
                 event.minted().leased().levelMicros() + event.minted().kept().levelMicros();

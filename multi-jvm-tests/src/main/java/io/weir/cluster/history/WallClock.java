@@ -3,9 +3,10 @@ package io.weir.cluster.history;
 import java.util.function.LongSupplier;
 
 /**
- * How {@code nanoTime} and the wall clock stand to each other at a moment. Two clocks can't be read at once, and a thread may lose its core
- * between the two readings. So the wall clock is read between two readings of the other; the distance of these is the error. Without that,
- * all events that a store shows in one reading would come out too early by such a pause.
+ * How {@code nanoTime} and the wall clock stand to each other at a moment. Two clocks can't be read at once, and a
+ * thread may lose its core between the two readings. So the wall clock is read between two readings of the other; the
+ * distance of these is the error. Without that, all events that a store shows in one reading would come out too early
+ * by such a pause.
  *
  * @param epochNs what {@code nanoTime} was when the wall clock was 0
  * @param errorNs how far from that it may have been

@@ -1,2 +1,5 @@
-/** What a cluster did, from the admissions that its brokers recorded and from what its store holds, and whether it was allowed. */
+/**
+ * What a cluster did, from the admissions that its brokers recorded and from what its store holds, and whether it was
+ * allowed.
+ */
 package io.weir.cluster.history;

@@ -22,8 +22,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The process behind a {@link Stage}: makes the networks, runs the switch and starts what runs on the hosts. It takes orders on standard input, one at a time, and
- * answers each on standard output. At the end of its input it ends, and the namespaces that it is the first process of end with it.
+ * The process behind a {@link Stage}: makes the networks, runs the switch and starts what runs on the hosts. It takes
+ * orders on standard input, one at a time, and answers each on standard output. At the end of its input it ends, and
+ * the namespaces that it is the first process of end with it.
  */
 public final class Backstage {
     private static final String SWITCH = ".switch";

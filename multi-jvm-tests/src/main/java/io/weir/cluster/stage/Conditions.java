@@ -3,9 +3,10 @@ package io.weir.cluster.stage;
 import java.time.Duration;
 
 /**
- * What the switch does with the frames from one host to another. A cut drops all of them, those too that were delayed before it.
- * Otherwise each is lost, or comes after the delay and a part of the jitter, in the order it was sent, maybe a second time; one that is
- * reordered is held back for up to {@link Crossing#HOLD_BACK_NS} more, and the others pass it.
+ * What the switch does with the frames from one host to another. A cut drops all of them, those too that were delayed
+ * before it. Otherwise each is lost, or comes after the delay and a part of the jitter, in the order it was sent, maybe
+ * a second time; one that is reordered is held back for up to {@link Crossing#HOLD_BACK_NS} more, and the others pass
+ * it.
  *
  * <p>When a delay ends, what is under way still comes at its time, behind what was sent later.
  *

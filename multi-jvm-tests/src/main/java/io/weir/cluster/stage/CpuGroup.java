@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Limits of CPU time by the kernel's control groups, of version 1 or 2, whichever has the controller here: one group of a stage, in it one for each
- * process that is limited. Whoever ends the stage removes them.
+ * Limits of CPU time by the kernel's control groups, of version 1 or 2, whichever has the controller here: one group of
+ * a stage, in it one for each process that is limited. Whoever ends the stage removes them.
  */
 record CpuGroup(Path directory, boolean versionOne) {
     private static final long PERIOD_US = 100_000;

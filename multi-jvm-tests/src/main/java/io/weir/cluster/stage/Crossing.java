@@ -8,11 +8,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
- * Decides for each frame between two hosts whether, when and how often it arrives, by the {@link Conditions} of its direction. It is told the time, and
- * the chance is given: the same frames at the same times with the same seed fare the same.
+ * Decides for each frame between two hosts whether, when and how often it arrives, by the {@link Conditions} of its
+ * direction. It is told the time, and the chance is given: the same frames at the same times with the same seed fare
+ * the same.
  *
- * <p>Frames that are under way are kept up to a bound of bytes; what would exceed it is dropped and counted, the newest first, as a full buffer in a
- * network does.
+ * <p>Frames that are under way are kept up to a bound of bytes; what would exceed it is dropped and counted, the newest
+ * first, as a full buffer in a network does.
  */
 final class Crossing {
     /** How much longer than the others a reordered frame takes at most. */

@@ -6,7 +6,10 @@ import com.sun.jna.Native;
 import com.sun.jna.Pointer;
 import java.nio.ByteBuffer;
 
-/** The calls of the kernel that Java does not offer, and their numbers, which are the same on every 64-bit Linux that Java runs on. */
+/**
+ * The calls of the kernel that Java does not offer, and their numbers, which are the same on every 64-bit Linux that
+ * Java runs on.
+ */
 final class Linux {
     static final int MSG_DONTWAIT = 0x40;
     static final int EINTR = 4;
@@ -81,7 +84,10 @@ final class Linux {
         }
     }
 
-    /** A socket that gets every frame that comes out of the cable's end, and sends frames into it; in the network of the calling thread. */
+    /**
+     * A socket that gets every frame that comes out of the cable's end, and sends frames into it; in the network of the
+     * calling thread.
+     */
     static int frameSocket(String cable) {
         int fd = socket(AF_PACKET, SOCK_RAW_CLOEXEC, 0);
         try (Memory one = new Memory(Integer.BYTES);
@@ -106,8 +112,9 @@ final class Linux {
     }
 
     /**
-     * Makes the host compute its checksums and cut its segments itself: by default it leaves both to the hardware, of which a cable has none, and a
-     * switch in between would see frames of 64 KB with wrong checksums. In the network of the calling thread.
+     * Makes the host compute its checksums and cut its segments itself: by default it leaves both to the hardware, of
+     * which a cable has none, and a switch in between would see frames of 64 KB with wrong checksums. In the network of
+     * the calling thread.
      */
     static void withoutOffload(String device) {
         int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -29,8 +29,8 @@ public final class Network {
     }
 
     /**
-     * Replaces the conditions of all directions in one step: no frame sees a part of them. Those that are not named are clear. When this
-     * returns, they hold.
+     * Replaces the conditions of all directions in one step: no frame sees a part of them. Those that are not named are
+     * clear. When this returns, they hold.
      */
     public void apply(Map<Direction, Conditions> all) {
         backstage.apply(Order.conditions(all.entrySet().stream()

@@ -13,8 +13,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * A thread of the backstage that lives in the network of one host, where it opens sockets for others: a socket belongs to the network in which it was
- * made, whoever uses it.
+ * A thread of the backstage that lives in the network of one host, where it opens sockets for others: a socket belongs
+ * to the network in which it was made, whoever uses it.
  */
 final class Resident {
     private static final int CONNECT_MS = 2_000;

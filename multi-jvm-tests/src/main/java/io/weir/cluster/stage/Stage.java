@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Real networks on one machine: each host is a network namespace whose only way out is a cable (veth), and all cables end at a switch
- * that forwards, cuts, delays, loses, duplicates and reorders, as {@link Network} says.
+ * Real networks on one machine: each host is a network namespace whose only way out is a cable (veth), and all cables
+ * end at a switch that forwards, cuts, delays, loses, duplicates and reorders, as {@link Network} says.
  *
  * <pre>
  *   host b1 ── cable ──┐
@@ -37,9 +37,10 @@ import java.util.stream.Stream;
  *   this process ═ door ═ b1            (a relay that opens its connection inside of b1: no cut concerns it)
  * </pre>
  *
- * Switch, cables, hosts and all that runs on them live in a process of their own, the {@link Backstage}, which is the first one of a
- * process namespace and has a mount namespace: when it ends, the kernel ends all processes and takes away all networks and
- * mounts. It ends when this is closed, and when this process ends, in whatever way, because then its standard input does.
+ * Switch, cables, hosts and all that runs on them live in a process of their own, the {@link Backstage}, which is the
+ * first one of a process namespace and has a mount namespace: when it ends, the kernel ends all processes and takes
+ * away all networks and mounts. It ends when this is closed, and when this process ends, in whatever way, because then
+ * its standard input does.
  *
  * <p>Needs Linux, iproute2 and util-linux, and either root or user namespaces.
  */
@@ -51,7 +52,10 @@ public final class Stage implements AutoCloseable {
     private static final long END_WITHIN_S = 15;
     private static final List<String> DIRECTORIES = List.of("/usr/sbin", "/sbin", "/usr/bin", "/bin");
     private static final List<String> NEEDED = List.of("ip", "unshare", "nsenter", "setpriv", "mount");
-    /** Shared memory and process table of its own; the first cannot be done without, the second is only for whoever looks. */
+    /**
+     * Shared memory and process table of its own; the first cannot be done without, the second is only for whoever
+     * looks.
+     */
     private static final String PRIVATE_MOUNTS =
             "mount -t tmpfs tmpfs /dev/shm || exit 3; mount -t proc proc /proc 2>/dev/null; ";
 
@@ -184,10 +188,11 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * The processes between this one and the backstage: a shell that removes what the kernel does not, which waits for the one that makes the namespaces,
-     * which waits for the first process inside, which waits for the backstage and takes care of orphans. None heeds Ctrl-C. What is ignored
-     * here is ignored by all that is started, so SIGTERM, which ends a broker in good order, is caught instead.
-     * A group that still has dying processes can't be removed yet, hence the tries.
+     * The processes between this one and the backstage: a shell that removes what the kernel does not, which waits for
+     * the one that makes the namespaces, which waits for the first process inside, which waits for the backstage and
+     * takes care of orphans. None heeds Ctrl-C. What is ignored here is ignored by all that is started, so SIGTERM,
+     * which ends a broker in good order, is caught instead. A group that still has dying processes can't be removed
+     * yet, hence the tries.
      */
     private List<String> chain() {
         List<String> java = new ArrayList<>(
@@ -299,8 +304,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * The command, run where only this host's network is. What it names must be absolute paths. It dies with the process that this starts, which
-     * does not hand on signals; {@link #start} is for who needs them.
+     * The command, run where only this host's network is. What it names must be absolute paths. It dies with the
+     * process that this starts, which does not hand on signals; {@link #start} is for who needs them.
      */
     public List<String> inside(String host, List<String> command) {
         number(host);
@@ -313,7 +318,10 @@ public final class Stage implements AutoCloseable {
         return all;
     }
 
-    /** Starts a process on a host; what it prints is appended to {@code log}. Weir's variables are as {@code environment} says, the rest as here. */
+    /**
+     * Starts a process on a host; what it prints is appended to {@code log}. Weir's variables are as
+     * {@code environment} says, the rest as here.
+     */
     public StagedProcess start(String host, List<String> command, Map<String, String> environment, Path log) {
         number(host);
         Answer answer = ask(Order.of(Script.START)
@@ -345,8 +353,8 @@ public final class Stage implements AutoCloseable {
     }
 
     /**
-     * Where this process reaches a port on a host, whatever happens to the network: a relay that opens its connection inside of the host. For the one who
-     * breaks and watches; nobody on the stage can use it.
+     * Where this process reaches a port on a host, whatever happens to the network: a relay that opens its connection
+     * inside of the host. For the one who breaks and watches; nobody on the stage can use it.
      */
     public Endpoint door(String host, int port) {
         number(host);
@@ -354,7 +362,10 @@ public final class Stage implements AutoCloseable {
                 ask(Order.of(Script.DOOR).at(host).number(port)).number());
     }
 
-    /** Gives a server outside a place on the stage: who connects to that port of the host reaches it, as the network lets them. */
+    /**
+     * Gives a server outside a place on the stage: who connects to that port of the host reaches it, as the network
+     * lets them.
+     */
     public void outlet(String host, int port, Endpoint outside) {
         number(host);
         ask(Order.of(Script.OUTLET).at(host).number(port).with(List.of(outside.toString())));

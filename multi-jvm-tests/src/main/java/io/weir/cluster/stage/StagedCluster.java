@@ -24,13 +24,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A cluster on a {@link Stage}: a broker and a media driver on each broker's host, with the usual ports, and the store on the host {@link
- * #STORE}. Every process can be killed, stopped and started again, and packets are {@link Stage#network}'s matter; a slow store is one whose
- * directions are delayed. What asks the brokers here goes through doors that no cut closes.
+ * A cluster on a {@link Stage}: a broker and a media driver on each broker's host, with the usual ports, and the store
+ * on the host {@link #STORE}. Every process can be killed, stopped and started again, and packets are
+ * {@link Stage#network}'s matter; a slow store is one whose directions are delayed. What asks the brokers here goes
+ * through doors that no cut closes.
  *
- * <p>Brokers trust nobody who lacks the admin token, since their addresses are not loopback. The directory, with settings and logs,
- * stays behind when this is closed; it must be new. What the embedded store wrote does not stay: its disk is memory of a given size, so that it
- * can be filled.
+ * <p>Brokers trust nobody who lacks the admin token, since their addresses are not loopback. The directory, with
+ * settings and logs, stays behind when this is closed; it must be new. What the embedded store wrote does not stay: its
+ * disk is memory of a given size, so that it can be filled.
  */
 public final class StagedCluster implements AutoCloseable {
     /** The host of the store. */
@@ -79,8 +80,9 @@ public final class StagedCluster implements AutoCloseable {
         }
 
         /**
-         * A PostgreSQL that somebody else runs, as this process reaches it, with user and password in the URL. It gets a place at the host {@link #STORE}, and
-         * what befalls that host's network befalls it; its process and disk are not ours to touch.
+         * A PostgreSQL that somebody else runs, as this process reaches it, with user and password in the URL. It gets
+         * a place at the host {@link #STORE}, and what befalls that host's network befalls it; its process and disk are
+         * not ours to touch.
          */
         public Builder withStore(String url) {
             this.storeUrl = Optional.of(url);
@@ -152,7 +154,10 @@ public final class StagedCluster implements AutoCloseable {
         return new Builder(stage);
     }
 
-    /** Starts the store and every media driver and broker that does not run; whether they are ready is for {@link #allReady} to say. */
+    /**
+     * Starts the store and every media driver and broker that does not run; whether they are ready is for
+     * {@link #allReady} to say.
+     */
     public void start() {
         if (postgres == null && !isStoreAlive()) {
             startStore();
@@ -417,7 +422,9 @@ public final class StagedCluster implements AutoCloseable {
         stage.noCpuQuota(running(id));
     }
 
-    /** Publishes at a broker from inside its own network, so that it goes on when that is cut off; until this is closed. */
+    /**
+     * Publishes at a broker from inside its own network, so that it goes on when that is cut off; until this is closed.
+     */
     public void publish(String id, String topic, int perSecond) {
         List<String> arguments = List.of(
                 "pub",

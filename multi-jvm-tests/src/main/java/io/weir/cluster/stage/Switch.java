@@ -12,9 +12,9 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Takes every frame that a host sends out of its cable and puts it into the cable of the one that it is meant for, as the {@link Crossing} says. It
- * knows the hosts' addresses (their last byte is the host's number) and forwards nothing else: no broadcast, no unknown address, none of a host that claims
- * to be another.
+ * Takes every frame that a host sends out of its cable and puts it into the cable of the one that it is meant for, as
+ * the {@link Crossing} says. It knows the hosts' addresses (their last byte is the host's number) and forwards nothing
+ * else: no broadcast, no unknown address, none of a host that claims to be another.
  *
  * <p>One thread, which sleeps while no frame comes and none is due.
  */

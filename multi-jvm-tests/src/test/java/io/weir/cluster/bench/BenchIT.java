@@ -76,7 +76,9 @@ class BenchIT {
         }
     }
 
-    /** One broker, one start: what each shows needs a real one, and the first needs one that has held no messages yet. */
+    /**
+     * One broker, one start: what each shows needs a real one, and the first needs one that has held no messages yet.
+     */
     @Test
     void shouldMeasureARealBroker() throws Exception {
         try (BrokerCluster cluster = BrokerCluster.of(1)

@@ -56,7 +56,10 @@ class GeneratorTest {
         return Trial.run(new Target("peer", wire, List.of(endpoint), endpoint, List.of()), load, line -> {});
     }
 
-    /** 10 publishers that waited for their answers would show 10 late messages of 2,000: 0.5%. These show all that were due: a quarter. */
+    /**
+     * 10 publishers that waited for their answers would show 10 late messages of 2,000: 0.5%. These show all that were
+     * due: a quarter.
+     */
     @Test
     void shouldShowAStallInEveryMessageThatWasDueMeanwhile() throws IOException {
         try (NsqPeer peer = new NsqPeer().stallingAt(1_000, 500)) {
@@ -70,8 +73,9 @@ class GeneratorTest {
     }
 
     /**
-     * Bodies so large that the buffers between hold only the first few of a stall's messages: the others wait in the schedule, and still
-     * count from when they were due. Stamped when they are sent, a twelfth would be late and the median would be small.
+     * Bodies so large that the buffers between hold only the first few of a stall's messages: the others wait in the
+     * schedule, and still count from when they were due. Stamped when they are sent, a twelfth would be late and the
+     * median would be small.
      */
     @Test
     void shouldShowAStallAlsoInMessagesThatCouldNotEvenBeSentMeanwhile() throws IOException {
@@ -198,7 +202,10 @@ class GeneratorTest {
         }
     }
 
-    /** A buffer holds two of these messages, and a group has three: the third waits, and nothing is sent twice or left out. */
+    /**
+     * A buffer holds two of these messages, and a group has three: the third waits, and nothing is sent twice or left
+     * out.
+     */
     @Test
     void shouldGoOnWithinAGroupWhenABufferWasFull() throws IOException {
         Load.Shape shape = new Load.Shape.OpenLoop(30, 3, 1, Load.Batch.NONE, SendSchedule.Distribution.periodic, 5);

@@ -14,7 +14,10 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A checker that cannot fail proves nothing: {@link ChaosIT}'s run, with a rule of the protocol left out. {@link ChaosLongIT} has the other rules. */
+/**
+ * A checker that cannot fail proves nothing: {@link ChaosIT}'s run, with a rule of the protocol left out.
+ * {@link ChaosLongIT} has the other rules.
+ */
 @SideBySide
 @Timeout(300)
 class BrokenRuleIT {

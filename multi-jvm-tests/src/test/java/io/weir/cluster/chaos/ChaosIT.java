@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What {@code weir chaos} does, for a short while. {@link StoreChaosIT} has another seed, other floors and other families of faults;
- * {@link ChaosLongIT} is the long one.
+ * What {@code weir chaos} does, for a short while. {@link StoreChaosIT} has another seed, other floors and other
+ * families of faults; {@link ChaosLongIT} is the long one.
  */
 @Measuring
 @Timeout(300)

@@ -19,8 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Every fault of the catalogue, in each mode, and every broken variant: {@code mvn -Pchaos verify}, about three quarters of an hour.
- * {@code -Dweir.chaos.minutes=30} and {@code -Dweir.chaos.seed=7} change how long each mode takes and what comes.
+ * Every fault of the catalogue, in each mode, and every broken variant: {@code mvn -Pchaos verify}, about three
+ * quarters of an hour. {@code -Dweir.chaos.minutes=30} and {@code -Dweir.chaos.seed=7} change how long each mode takes
+ * and what comes.
  */
 @Measuring
 @Tag("chaos")
@@ -64,8 +65,8 @@ class ChaosLongIT {
     }
 
     /**
-     * Every clock is within what is promised, and that nobody allows for it shows under load that uses every token: at each broker for itself,
-     * and in the whole limit unless pauses have left that some room.
+     * Every clock is within what is promised, and that nobody allows for it shows under load that uses every token: at
+     * each broker for itself, and in the whole limit unless pauses have left that some room.
      */
     @Test
     void shouldNoticeWhenNobodyAllowsForDrift() throws IOException, InterruptedException {

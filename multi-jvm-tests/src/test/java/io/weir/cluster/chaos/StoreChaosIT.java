@@ -13,7 +13,10 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** {@link ChaosIT}'s run with what that leaves out; it ends before it would measure whether limits are used, so it may run beside others. */
+/**
+ * {@link ChaosIT}'s run with what that leaves out; it ends before it would measure whether limits are used, so it may
+ * run beside others.
+ */
 @SideBySide
 @Timeout(300)
 class StoreChaosIT {

@@ -27,8 +27,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32;
 
 /**
- * A process on a host that sends numbered packets to others, says which it got, and moves bytes over TCP. {@link #main} is the process, the rest its
- * remote control.
+ * A process on a host that sends numbered packets to others, says which it got, and moves bytes over TCP. {@link #main}
+ * is the process, the rest its remote control.
  */
 final class Probe implements AutoCloseable {
     static final int UDP = 5_000;

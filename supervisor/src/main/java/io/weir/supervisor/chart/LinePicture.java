@@ -13,9 +13,9 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
- * Draws a {@link LineChart} as an SVG picture of 900 × 560. What is ours is a solid line with filled markers; what is the
- * paper's is dashed with hollow markers, in the colour of our series whose label its own label contains. A value that
- * cannot be drawn (NaN, infinite, or not positive on a logarithmic axis) leaves a gap in its line.
+ * Draws a {@link LineChart} as an SVG picture of 900 × 560. What is ours is a solid line with filled markers; what is
+ * the paper's is dashed with hollow markers, in the colour of our series whose label its own label contains. A value
+ * that cannot be drawn (NaN, infinite, or not positive on a logarithmic axis) leaves a gap in its line.
  */
 final class LinePicture {
     static final int WIDTH = 900;

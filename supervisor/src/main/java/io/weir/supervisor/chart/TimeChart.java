@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * A chart over time, divided into bins, for an HTML page whose style sheet has the colours ({@code style} names a class of it). All
- * charts of a page have the same time axis, so that one reads across them; {@code line.cross} is the pointer's, moved by the page's script.
+ * A chart over time, divided into bins, for an HTML page whose style sheet has the colours ({@code style} names a class
+ * of it). All charts of a page have the same time axis, so that one reads across them; {@code line.cross} is the
+ * pointer's, moved by the page's script.
  */
 public final class TimeChart {
     public static final int WIDTH = 1200;
@@ -98,7 +99,10 @@ public final class TimeChart {
         return this;
     }
 
-    /** A bar in a row, with its words in it where they fit, else beside it; its title is shown while the pointer is on it. */
+    /**
+     * A bar in a row, with its words in it where they fit, else beside it; its title is shown while the pointer is on
+     * it.
+     */
     public TimeChart bar(double from, double to, int y, int thickness, String style, String label, String title) {
         double begin = x(from);
         double end = Math.max(x(to), begin + 3);

@@ -14,7 +14,10 @@ import java.util.Optional;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
-/** Which cluster a command talks to, as a picocli mixin: a local one by its data directory, or any by one broker's HTTP address. */
+/**
+ * Which cluster a command talks to, as a picocli mixin: a local one by its data directory, or any by one broker's HTTP
+ * address.
+ */
 public final class ClusterOption {
     private static final int BAD_REQUEST = 400;
     private static final int UNAUTHORIZED = 401;

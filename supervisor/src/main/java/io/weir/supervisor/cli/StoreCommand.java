@@ -11,8 +11,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * The embedded store's process; {@code weir up} starts it. This makes everything ready and prints the command that the shell which ran this then
- * becomes: no JVM stays beside the database.
+ * The embedded store's process; {@code weir up} starts it. This makes everything ready and prints the command that the
+ * shell which ran this then becomes: no JVM stays beside the database.
  */
 @Command(
         name = "store",

@@ -23,8 +23,9 @@ import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 
 /**
- * Loads the classes that a cluster needs, by being a cluster of one for a moment: the launcher runs this once to lay them out in an
- * archive for class data sharing. Everything it uses is in a temporary directory that is gone afterwards.
+ * Loads the classes that a cluster needs, by being a cluster of one for a moment: the launcher runs this once to lay
+ * them out in an archive for class data sharing. Everything it uses is in a temporary directory that is gone
+ * afterwards.
  */
 @Command(
         name = "warm-up",
@@ -74,7 +75,10 @@ public final class WarmUpCommand implements CliCommand {
                 "WEIR_AERON_DIRECTORY", directory.resolve("aeron").toString());
     }
 
-    /** Held all at once, so that they differ; another process could take one before it is used, and this run would then fail. */
+    /**
+     * Held all at once, so that they differ; another process could take one before it is used, and this run would then
+     * fail.
+     */
     private static int[] freePorts(int count) throws IOException {
         List<ServerSocket> held = new ArrayList<>();
         try {

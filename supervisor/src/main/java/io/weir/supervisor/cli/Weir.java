@@ -45,8 +45,8 @@ public final class Weir implements Runnable {
     }
 
     /**
-     * As much of the command line as {@code args} need. To describe every command to picocli takes longer than most commands run, and a
-     * cluster's processes all start through here.
+     * As much of the command line as {@code args} need. To describe every command to picocli takes longer than most
+     * commands run, and a cluster's processes all start through here.
      */
     static CommandLine commandLine(String[] args) {
         CommandLine one = commandLine(type ->

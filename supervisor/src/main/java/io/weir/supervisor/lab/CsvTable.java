@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A {@link Table} as comma-separated values after RFC 4180, with line feeds. The first two columns name the experiment and
- * the table, so that tables of several experiments stay apart in one file; a column with estimates becomes two, the
+ * A {@link Table} as comma-separated values after RFC 4180, with line feeds. The first two columns name the experiment
+ * and the table, so that tables of several experiments stay apart in one file; a column with estimates becomes two, the
  * mean and the half width of its 95% confidence interval. Numbers are written in full.
  */
 public final class CsvTable {

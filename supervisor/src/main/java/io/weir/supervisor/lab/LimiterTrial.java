@@ -33,7 +33,9 @@ public final class LimiterTrial {
     /** A trial to be made: measured from {@code fromSeconds} to {@code untilSeconds} of simulated time. */
     public record Plan(LimiterWorld.Setup setup, Workload workload, double fromSeconds, double untilSeconds) {}
 
-    /** Runs every plan for every seed, the seeds in parallel: each is on its own and the order of the results is fixed. */
+    /**
+     * Runs every plan for every seed, the seeds in parallel: each is on its own and the order of the results is fixed.
+     */
     public static <K> Map<K, LimiterTrial> run(Map<K, Plan> plans, LabRun run) {
         Map<K, LimiterTrial> trials = new LinkedHashMap<>();
         plans.keySet().forEach(key -> trials.put(key, new LimiterTrial()));

@@ -149,8 +149,9 @@ public final class ClusterDirectory {
     }
 
     /**
-     * Where the media driver keeps its buffers: in memory where the system has such a file system, because a disk's write-back would
-     * show as latency. Its name follows from this directory, so that a later command finds and removes it.
+     * Where the media driver keeps its buffers: in memory where the system has such a file system, because a disk's
+     * write-back would show as latency. Its name follows from this directory, so that a later command finds and removes
+     * it.
      */
     public Path aeronDirectory() {
         if (!Files.isWritable(SHARED_MEMORY)) {

@@ -14,8 +14,8 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A cluster's state put together from what its brokers answer. Brokers may be dead, stopped or cut off, and those that answer may
- * disagree: the picture of the broker that sees the most others up counts, as a minority's does not.
+ * A cluster's state put together from what its brokers answer. Brokers may be dead, stopped or cut off, and those that
+ * answer may disagree: the picture of the broker that sees the most others up counts, as a minority's does not.
  */
 public record ClusterStatus(List<BrokerLine> brokers, String leader, String singletonHost) {
 

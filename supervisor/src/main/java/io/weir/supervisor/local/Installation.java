@@ -10,19 +10,20 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Where Weir is installed, and how its processes are started from there: the same Java as this process, the jars in {@code lib/}, the
- * flags of its kind in {@code conf/KIND.jvm}, and the class archive that the launcher made for this Java, if it did.
+ * Where Weir is installed, and how its processes are started from there: the same Java as this process, the jars in
+ * {@code lib/}, the flags of its kind in {@code conf/KIND.jvm}, and the class archive that the launcher made for this
+ * Java, if it did.
  *
- * <p>A child ignores SIGINT and SIGHUP: Ctrl-C goes to every process of a terminal's group, and the store must not end before the
- * brokers have left. The shell sets that up, since the JVM keeps an ignored signal ignored.
+ * <p>A child ignores SIGINT and SIGHUP: Ctrl-C goes to every process of a terminal's group, and the store must not end
+ * before the brokers have left. The shell sets that up, since the JVM keeps an ignored signal ignored.
  */
 public record Installation(Path home, List<Path> brokerJars) {
     private static final String MAIN = "io.weir.supervisor.cli.Weir";
     private static final String KEEPER_MAIN = "io.weir.supervisor.cli.KeeperMain";
     private static final String BECOME = "trap '' INT HUP; exec \"$@\"";
     /**
-     * The store is the command that ours prints. It heeds SIGINT, whatever it inherits, so it leaves the terminal's group; on a system without
-     * setsid Ctrl-C would reach it.
+     * The store is the command that ours prints. It heeds SIGINT, whatever it inherits, so it leaves the terminal's
+     * group; on a system without setsid Ctrl-C would reach it.
      */
     private static final String BECOME_STORE = "trap '' INT HUP; command=$(\"$@\") || exit; unset WEIR_STORE_PASSWORD;"
             + " eval \"exec $(command -v setsid || true) $command\"";
@@ -31,7 +32,10 @@ public record Installation(Path home, List<Path> brokerJars) {
         this(home, List.of());
     }
 
-    /** The same, but its brokers have this on their class path as well. It comes last, so that the class archive still fits. */
+    /**
+     * The same, but its brokers have this on their class path as well. It comes last, so that the class archive still
+     * fits.
+     */
     public Installation withBrokerJar(Path jar) {
         List<Path> all = new ArrayList<>(brokerJars);
         all.add(jar);
@@ -130,7 +134,10 @@ public record Installation(Path home, List<Path> brokerJars) {
         }
     }
 
-    /** What Aeron needs, what keeps newer JVMs from warning about it, and no word about a class archive that fits only in part. */
+    /**
+     * What Aeron needs, what keeps newer JVMs from warning about it, and no word about a class archive that fits only
+     * in part.
+     */
     private static List<String> flagsOfThisJava() {
         List<String> flags = new ArrayList<>(List.of(
                 "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",

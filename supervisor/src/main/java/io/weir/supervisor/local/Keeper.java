@@ -19,8 +19,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The process that looks after a local cluster: it starts the others, so it is their parent and hears of each one's
- * end at once.
+ * The process that looks after a local cluster: it starts the others, so it is their parent and hears of each one's end
+ * at once.
  *
  * <pre>
  * store or media driver ended ──► started again, after a wait that grows while it keeps ending

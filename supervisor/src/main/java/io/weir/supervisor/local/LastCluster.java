@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which cluster the user started last, so that the next command needs no {@code --data}. Kept in {@code ~/.weir/last} (or
- * under {@code WEIR_USER_DIR}), and gone with {@code weir down}.
+ * Which cluster the user started last, so that the next command needs no {@code --data}. Kept in {@code ~/.weir/last}
+ * (or under {@code WEIR_USER_DIR}), and gone with {@code weir down}.
  */
 public final class LastCluster {
     private final Path userDirectory;

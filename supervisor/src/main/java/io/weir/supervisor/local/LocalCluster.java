@@ -28,8 +28,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * A cluster on this machine, as {@code weir up} and the cluster tests run it: a store and a media driver in processes of
- * their own, which outlive any broker, and N brokers on loopback.
+ * A cluster on this machine, as {@code weir up} and the cluster tests run it: a store and a media driver in processes
+ * of their own, which outlive any broker, and N brokers on loopback.
  */
 public final class LocalCluster {
     public static final int DEFAULT_BROKERS = 3;
@@ -94,7 +94,10 @@ public final class LocalCluster {
         }
     }
 
-    /** Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it fails. */
+    /**
+     * Starts whatever does not run yet and waits until every broker is ready; what this call started, it stops if it
+     * fails.
+     */
     public ClusterState up(Plan plan) {
         return up(plan, Optional.empty());
     }

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process that was started for a cluster, so that a later command finds it again. Operating systems reuse process ids; the time
- * at which it started tells it from a stranger.
+ * A process that was started for a cluster, so that a later command finds it again. Operating systems reuse process
+ * ids; the time at which it started tells it from a stranger.
  */
 public record LocalProcess(String name, long pid, long startedAtMs) implements Serializable {
     // Linux derives start times from ticks of 10 ms and an estimated boot time.
@@ -37,7 +37,10 @@ public record LocalProcess(String name, long pid, long startedAtMs) implements S
                         .orElse(startedAtMs == 0));
     }
 
-    /** Ended, but not yet noticed by its parent: under a container's init that can take seconds. Linux shows this state; elsewhere the process counts as alive. */
+    /**
+     * Ended, but not yet noticed by its parent: under a container's init that can take seconds. Linux shows this state;
+     * elsewhere the process counts as alive.
+     */
     private boolean isZombie() {
         try {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A broker's links to the others. Every broker writes into the registry where its end of a link is. Links live as long as the process,
- * like the sockets that they serve.
+ * A broker's links to the others. Every broker writes into the registry where its end of a link is. Links live as long
+ * as the process, like the sockets that they serve.
  */
 final class BrokerLinks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerLinks.class);

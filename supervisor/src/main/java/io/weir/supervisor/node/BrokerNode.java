@@ -45,8 +45,8 @@ import java.util.function.Consumer;
 import java.util.stream.StreamSupport;
 
 /**
- * One life of a broker in the cluster: an actor system with an incarnation of its own. Ends when {@link #leave} is called, or
- * when the split brain resolver takes it down.
+ * One life of a broker in the cluster: an actor system with an incarnation of its own. Ends when {@link #leave} is
+ * called, or when the split brain resolver takes it down.
  */
 final class BrokerNode {
     private final ActorSystem<Void> system;

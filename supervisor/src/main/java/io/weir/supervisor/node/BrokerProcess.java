@@ -30,8 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A broker as an operating system process. It holds the data directory's lock and the HTTP server for its whole life, and
- * within it runs one {@link BrokerNode} after another:
+ * A broker as an operating system process. It holds the data directory's lock and the HTTP server for its whole life,
+ * and within it runs one {@link BrokerNode} after another:
  *
  * <pre>
  * starting ── store answers, incarnation allocated ──► node runs
@@ -192,7 +192,10 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    /** Incarnations only grow. One that does not comes from another store, or from a store that was restored from an older state. */
+    /**
+     * Incarnations only grow. One that does not comes from another store, or from a store that was restored from an
+     * older state.
+     */
     private void refuseAStoreThatForgot(long incarnation) {
         long last = directory.lastIncarnation();
         if (incarnation <= last) {
@@ -275,7 +278,10 @@ public final class BrokerProcess implements AutoCloseable {
         }
     }
 
-    /** Begins to stop; returns at once. The gates close first, so that the buddy inherits while this broker still leaves. */
+    /**
+     * Begins to stop; returns at once. The gates close first, so that the buddy inherits while this broker still
+     * leaves.
+     */
     public void requestStop() {
         stopRequested.countDown();
         Thread leaving = new Thread(
@@ -313,8 +319,8 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * How long a request over HTTP waits for the cluster. A third of its time-out leaves time for a second question, and for the answer that
-     * the cluster did not reply.
+     * How long a request over HTTP waits for the cluster. A third of its time-out leaves time for a second question,
+     * and for the answer that the cluster did not reply.
      */
     public Duration askTimeout() {
         return settings.http().requestTimeout().dividedBy(3);
@@ -325,8 +331,8 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * The brokers that clients may go to: members of the cluster that are up as seen from here. While this broker is in no cluster
-     * itself, those that the registry believes to run.
+     * The brokers that clients may go to: members of the cluster that are up as seen from here. While this broker is in
+     * no cluster itself, those that the registry believes to run.
      */
     public List<RegisteredBroker> brokersUp() {
         NodeView seen = view;
@@ -351,7 +357,8 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
-     * Stores that this life of a broker is over, and makes every broker look at the rows, so that the heir does not wait for its next look.
+     * Stores that this life of a broker is over, and makes every broker look at the rows, so that the heir does not
+     * wait for its next look.
      */
     public void confirmStopped(BrokerId victim, long incarnation) {
         supply.store().stop(new Holder(victim, incarnation));

@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A broker's supply for as long as its process lives: the gates, the lease that opens them, and the holder in whose name
- * they admit. Lives of the actor system come and go above it.
+ * A broker's supply for as long as its process lives: the gates, the lease that opens them, and the holder in whose
+ * name they admit. Lives of the actor system come and go above it.
  *
  * <pre>
  *   no tenure ── a life begins: row registered ──► tenure of (broker, incarnation)
@@ -134,7 +134,9 @@ public final class BrokerSupply implements AutoCloseable {
         return lease.remainingNs(clock.getAsLong());
     }
 
-    /** What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}. */
+    /**
+     * What the next life's actors work with: the tenure that goes on, or a new one in the name of {@code incarnation}.
+     */
     SupplyCoordinator.Dependencies begin(long incarnation) {
         if (lease.closed()) {
             confirmFormerStopped();

@@ -45,8 +45,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is away, and
- * ask the current life's {@link TopicFollower} for topics that they do not know.
+ * A broker's message path for as long as its process lives: sockets, queues and gates go on while the actor system is
+ * away, and ask the current life's {@link TopicFollower} for topics that they do not know.
  */
 public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
@@ -94,7 +94,10 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private volatile InProcessPublisher intake;
     private volatile Federation federation;
     private volatile ActorRef<TopicFollower.Command> follower;
-    /** Kept here, and not with the follower, so that clients find their brokers also while the store or the cluster is away. */
+    /**
+     * Kept here, and not with the follower, so that clients find their brokers also while the store or the cluster is
+     * away.
+     */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
     /** @param clock also the clock of the leases */

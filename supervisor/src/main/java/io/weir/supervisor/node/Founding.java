@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether this broker may found a cluster. Brokers find each other by asking around. Two that hardly reach each other (slow,
- * half cut off) could each believe to be the first, and found two clusters that never merge. So the founder claims the founding in the
- * store by compare-and-set:
+ * Whether this broker may found a cluster. Brokers find each other by asking around. Two that hardly reach each other
+ * (slow, half cut off) could each believe to be the first, and found two clusters that never merge. So the founder
+ * claims the founding in the store by compare-and-set:
  *
  * <pre>
  * no claim yet, or one of this broker's own earlier lives    ► claim
@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
  *                                                              after the founding patience without it, claim
  * </pre>
  *
- * This is a question of one cluster or two, not of safety: whatever a cluster decides about supply is a compare-and-set of its own.
+ * This is a question of one cluster or two, not of safety: whatever a cluster decides about supply is a compare-and-set
+ * of its own.
  */
 final class Founding {
     private static final Logger LOG = LoggerFactory.getLogger(Founding.class);
@@ -37,7 +38,10 @@ final class Founding {
         this.incarnation = incarnation;
     }
 
-    /** Called again and again while a majority of brokers finds no cluster and this one is the first of them. Blocks on the store. */
+    /**
+     * Called again and again while a majority of brokers finds no cluster and this one is the first of them. Blocks on
+     * the store.
+     */
     synchronized boolean mayFound(long nowNs) {
         String cluster = settings.cluster().name();
         try {

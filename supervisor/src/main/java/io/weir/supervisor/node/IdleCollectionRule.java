@@ -1,9 +1,9 @@
 package io.weir.supervisor.node;
 
 /**
- * When a broker collects its garbage by itself: while its message path is quiet, and only if garbage has gathered. Otherwise the JVM collects
- * when the heap is full, which stops the message path amid messages. A collection in a quiet moment costs nobody a delay; one that comes on
- * the beat would (SRTM 5.3).
+ * When a broker collects its garbage by itself: while its message path is quiet, and only if garbage has gathered.
+ * Otherwise the JVM collects when the heap is full, which stops the message path amid messages. A collection in a quiet
+ * moment costs nobody a delay; one that comes on the beat would (SRTM 5.3).
  *
  * <p>It takes the time and counters as arguments, and reads none itself.
  */
@@ -12,14 +12,16 @@ final class IdleCollectionRule {
     static final long QUIET_FOR_NS = 10_000_000_000L;
 
     /**
-     * The path is quiet while its thread takes less than this part of a core: 2.5 ms a second. Chosen by estimate, not measured: twenty
-     * wake-ups a second for housekeeping at 50 µs each are quiet, thirty lone messages a second at 80 µs each are about where quiet ends.
+     * The path is quiet while its thread takes less than this part of a core: 2.5 ms a second. Chosen by estimate, not
+     * measured: twenty wake-ups a second for housekeeping at 50 µs each are quiet, thirty lone messages a second at 80
+     * µs each are about where quiet ends.
      */
     static final double QUIET_PART = 0.0025;
 
     /**
-     * Less garbage is not worth a collection. It is a quarter of the heap that a broker begins with (-Xms128m), so that it fits
-     * without growing the heap. A broker that allocates half a MiB a second while idle would collect once a minute.
+     * Less garbage is not worth a collection. It is a quarter of the heap that a broker begins with (-Xms128m), so that
+     * it fits without growing the heap. A broker that allocates half a MiB a second while idle would collect once a
+     * minute.
      */
     static final long LEAST_GARBAGE_BYTES = 32L << 20;
 

@@ -12,8 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects the broker's garbage when {@link IdleCollectionRule} says so. On a thread of its own, because {@code System.gc()} returns when the
- * collection is done; the others go on meanwhile (-XX:+ExplicitGCInvokesConcurrent in broker.jvm).
+ * Collects the broker's garbage when {@link IdleCollectionRule} says so. On a thread of its own, because
+ * {@code System.gc()} returns when the collection is done; the others go on meanwhile (-XX:+ExplicitGCInvokesConcurrent
+ * in broker.jvm).
  */
 final class IdleCollector implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IdleCollector.class);

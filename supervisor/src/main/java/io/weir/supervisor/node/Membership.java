@@ -28,7 +28,8 @@ import java.util.function.Consumer;
  * time line goes to the log. Membership is a hint to look, never proof that a broker has stopped.
  *
  * <p>A broker's id and incarnation travel as roles of its member: they are fixed for one life of the actor system, and
- * are there with the first gossip, without asking anyone. Members without the role of a broker are applications, and not seen here.
+ * are there with the first gossip, without asking anyone. Members without the role of a broker are applications, and
+ * not seen here.
  */
 final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private static final String BROKER_ROLE = "broker";

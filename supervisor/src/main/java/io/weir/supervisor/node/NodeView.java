@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a broker knows of itself and of the cluster at one moment: published by the actor that watches membership, read by
- * whoever answers for the broker. It outlives the actor system that it speaks of.
+ * What a broker knows of itself and of the cluster at one moment: published by the actor that watches membership, read
+ * by whoever answers for the broker. It outlives the actor system that it speaks of.
  *
  * @param state up, joining, leaving or down (no actor system, or one that was removed)
  * @param leader the broker that leads the cluster, as seen from here

@@ -9,13 +9,15 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Finds out that this broker sits in a cluster of its own while the others have gone on in another. Akka's clusters never merge, and a
- * resolver can be wrong about which side it is on: a broker that was stopped for 30 s wakes up, misses one peer after the other,
- * each time believes that it is with the majority, and ends up alone and content (seen with three brokers, keep-majority).
+ * Finds out that this broker sits in a cluster of its own while the others have gone on in another. Akka's clusters
+ * never merge, and a resolver can be wrong about which side it is on: a broker that was stopped for 30 s wakes up,
+ * misses one peer after the other, each time believes that it is with the majority, and ends up alone and content (seen
+ * with three brokers, keep-majority).
  *
- * <p>So a broker that misses some that the store calls running asks them over HTTP. If one of them is up in a cluster that does
- * not have this broker's present life, and that cluster is the larger (of two equal ones: the one that has the lowest id up), three
- * times in a row, then this broker should leave and join that one. Both sides judge alike, so only one of them moves.
+ * <p>So a broker that misses some that the store calls running asks them over HTTP. If one of them is up in a cluster
+ * that does not have this broker's present life, and that cluster is the larger (of two equal ones: the one that has
+ * the lowest id up), three times in a row, then this broker should leave and join that one. Both sides judge alike, so
+ * only one of them moves.
  */
 final class Reunion {
     private static final int TIMES_IN_A_ROW = 3;

@@ -9,8 +9,8 @@ import io.weir.topics.definition.TopicFollower;
 import java.util.Map;
 
 /**
- * Tells all brokers that the store has new rows of topics or limits, so that they look at once. Only a hint: if it is lost, they look
- * within a second anyway.
+ * Tells all brokers that the store has new rows of topics or limits, so that they look at once. Only a hint: if it is
+ * lost, they look within a second anyway.
  */
 final class RowNews implements Runnable {
     private final ActorSystem<?> system;

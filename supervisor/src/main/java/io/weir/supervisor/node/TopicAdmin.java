@@ -91,7 +91,9 @@ public final class TopicAdmin {
         return ask(name, replyTo -> new Topic.EnsureChannel(checked, replyTo));
     }
 
-    /** A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only. */
+    /**
+     * A definition names what every broker keeps messages for; an ephemeral channel is there for its consumers only.
+     */
     public static String lasting(String channel) {
         ChannelName name = new ChannelName(channel);
         if (name.ephemeral()) {
@@ -203,8 +205,9 @@ public final class TopicAdmin {
     }
 
     /**
-     * Empty if there is no such topic. Asks the store and not the topic's entity: that may be on a broker that died, which is why
-     * somebody asks. Of a broker that does not answer at once, its last answer is shown with its age, and is not in the sums.
+     * Empty if there is no such topic. Asks the store and not the topic's entity: that may be on a broker that died,
+     * which is why somebody asks. Of a broker that does not answer at once, its last answer is shown with its age, and
+     * is not in the sums.
      */
     public CompletionStage<Optional<TopicDescription>> describe(TopicName name) {
         CompletionStage<Optional<TopicDefinition>> definition =

@@ -8,8 +8,8 @@ import io.weir.limiter.supply.value.LimitRow;
 import java.util.List;
 
 /**
- * A topic's limit and where it is at this moment. Brokers are asked one after the other, so while supply moves, {@code sumRate} +
- * {@code inFlight} + {@code stranded} may differ from the limit for an instant; at rest it does not.
+ * A topic's limit and where it is at this moment. Brokers are asked one after the other, so while supply moves,
+ * {@code sumRate} + {@code inFlight} + {@code stranded} may differ from the limit for an instant; at rest it does not.
  *
  * @param done whether exactly this limit exists; a lowering takes a moment
  * @param sumRate over the brokers that answered

@@ -16,7 +16,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What brokers can carry, as far as calibration and measurements tell, and how much of it topics take. In messages a second. */
+/**
+ * What brokers can carry, as far as calibration and measurements tell, and how much of it topics take. In messages a
+ * second.
+ */
 final class Capacities {
     private final double usual;
     private final Map<BrokerId, Double> allocated = new HashMap<>();

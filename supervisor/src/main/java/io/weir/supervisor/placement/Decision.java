@@ -64,7 +64,10 @@ public record Decision(
         }
     }
 
-    /** The next decision: whoever has a home has it at this broker from now on, as somebody else than the usual decider wants it. */
+    /**
+     * The next decision: whoever has a home has it at this broker from now on, as somebody else than the usual decider
+     * wants it.
+     */
     public Decision allAt(BrokerId broker, String by) {
         ByteBuffer everyone = ByteBuffer.allocate(
                 parts.stream().mapToInt(part -> part.ids.length).sum());

@@ -28,7 +28,9 @@ final class DecisionDrafts {
         this.random = random;
     }
 
-    /** @param news whether the assignment is another than the last one proposed: measurements count from its revision on */
+    /**
+     * @param news whether the assignment is another than the last one proposed: measurements count from its revision on
+     */
     Decision ofRun(TopicPlacement topic, Run run, boolean news) {
         Assignment assignment = run.distribution.assignment();
         long revision = topic.revision() + 1;

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What placement keeps in the store. A call blocks for at most the time that the implementation was given and then throws. */
+/**
+ * What placement keeps in the store. A call blocks for at most the time that the implementation was given and then
+ * throws.
+ */
 public interface Decisions {
     /** What changed after {@code after}, oldest first. */
     record Changes(long upTo, List<Decision> decisions) {}

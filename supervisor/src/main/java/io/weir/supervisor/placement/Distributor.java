@@ -26,12 +26,13 @@ import java.util.function.Function;
 import java.util.random.RandomGenerator;
 
 /**
- * The Load Distributor at work, without Akka: it takes what brokers report, what is in the store, and the time, and answers with decisions to
- * be put into the store. It keeps nothing that its successor could not learn again: publishers from reports, the rest from the store.
+ * The Load Distributor at work, without Akka: it takes what brokers report, what is in the store, and the time, and
+ * answers with decisions to be put into the store. It keeps nothing that its successor could not learn again:
+ * publishers from reports, the rest from the store.
  *
- * <p>A topic is placed when its publishers have come and no others follow for a while. Publishers that come later are given seats at the
- * topic's brokers; if they are many, or do not fit, the topic is placed again, though not sooner than a pause after the last time. The other
- * reasons are {@link ReplanRule}'s.
+ * <p>A topic is placed when its publishers have come and no others follow for a while. Publishers that come later are
+ * given seats at the topic's brokers; if they are many, or do not fit, the topic is placed again, though not sooner
+ * than a pause after the last time. The other reasons are {@link ReplanRule}'s.
  *
  * <pre>
  *   {@link TopicPlacements}      the topics, each a {@link TopicPlacement}: what is stored, what is being decided, who came since
@@ -271,7 +272,8 @@ final class Distributor {
     }
 
     /**
-     * A publisher registers at a broker before it publishes; the broker reports it from then on. Empty: the broker is not known here (yet).
+     * A publisher registers at a broker before it publishes; the broker reports it from then on. Empty: the broker is
+     * not known here (yet).
      *
      * @param group empty: none
      */

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which topics have to be placed, and why: what {@link ReplanRule} says as things happen, and what shows at every look, such as newcomers or
- * another policy.
+ * Which topics have to be placed, and why: what {@link ReplanRule} says as things happen, and what shows at every look,
+ * such as newcomers or another policy.
  */
 final class DueTopics {
     /** A window with fewer messages says nothing about a p99. */

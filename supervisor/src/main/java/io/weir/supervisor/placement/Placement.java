@@ -32,11 +32,11 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * SRTM's Load Distributor, a cluster singleton. It hands what brokers report to the {@link Distributor}, and stores what that proposes; then
- * the brokers' agents look at the store.
+ * SRTM's Load Distributor, a cluster singleton. It hands what brokers report to the {@link Distributor}, and stores
+ * what that proposes; then the brokers' agents look at the store.
  *
- * <p>Should two of it run for a while, both propose, the store takes one proposal a revision, and whoever comes second adopts it. A successor
- * begins with the stored decisions, and finishes topics that were being measured.
+ * <p>Should two of it run for a while, both propose, the store takes one proposal a revision, and whoever comes second
+ * adopts it. A successor begins with the stored decisions, and finishes topics that were being measured.
  */
 public final class Placement extends AbstractBehavior<Placement.Command> {
     public static final String NAME = "placement";

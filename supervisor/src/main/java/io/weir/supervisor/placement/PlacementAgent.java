@@ -31,12 +31,12 @@ import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
 /**
- * One broker's end of placement: it reports to {@link Placement} who publishes here and how long messages wait, follows the stored
- * decisions, and gives the message path's {@link PlacementTable} the seats that they name.
+ * One broker's end of placement: it reports to {@link Placement} who publishes here and how long messages wait, follows
+ * the stored decisions, and gives the message path's {@link PlacementTable} the seats that they name.
  *
- * <p>A report has only what is new: publishers that came, left, or became much faster or slower. When a report is lost, {@link Placement}
- * notices by its number and asks for everything. Nothing is queued here: what could not be reported stays in the counters it is taken from,
- * or is reported again.
+ * <p>A report has only what is new: publishers that came, left, or became much faster or slower. When a report is lost,
+ * {@link Placement} notices by its number and asks for everything. Nothing is queued here: what could not be reported
+ * stays in the counters it is taken from, or is reported again.
  */
 public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Command> {
     public static final String NAME = "placement-agent";

@@ -1,6 +1,8 @@
 package io.weir.supervisor.placement;
 
-/** What the placement does, for metrics: where the singleton runs it writes, and everybody reads. All zero elsewhere. */
+/**
+ * What the placement does, for metrics: where the singleton runs it writes, and everybody reads. All zero elsewhere.
+ */
 public final class PlacementCounters {
     private volatile Snapshot last = new Snapshot(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 

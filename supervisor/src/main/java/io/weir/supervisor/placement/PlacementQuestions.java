@@ -18,7 +18,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
 
-/** What operators may ask of the {@link Distributor}: how topics are placed, why, and how they would be. Changes nothing. */
+/**
+ * What operators may ask of the {@link Distributor}: how topics are placed, why, and how they would be. Changes
+ * nothing.
+ */
 final class PlacementQuestions {
     /** Planning for more publishers would hold everything else up for seconds. */
     private static final int MOST_PLANNED = 200_000;

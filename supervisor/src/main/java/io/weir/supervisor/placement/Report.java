@@ -6,8 +6,8 @@ import io.weir.topics.algorithm.DelayCounts;
 import java.util.List;
 
 /**
- * What a broker reports to the placement: publishers that are new, gone, or have another rate, and how long messages waited. Reports are
- * numbered; a session begins with number 0 and reports everything.
+ * What a broker reports to the placement: publishers that are new, gone, or have another rate, and how long messages
+ * waited. Reports are numbered; a session begins with number 0 and reports everything.
  *
  * @param windowNs the time since the last one
  */
@@ -28,7 +28,8 @@ public record Report(BrokerId broker, long session, int number, long windowNs, L
      * @param groups theirs; empty: none
      * @param left publishers that are gone
      * @param batches publications that passed here
-     * @param delays how long their messages waited: a class of {@link DelayCounts} and how many, one pair after the other
+     * @param delays how long their messages waited: a class of {@link DelayCounts} and how many, one pair after the
+     *     other
      */
     public record OfTopic(
             TopicName topic,

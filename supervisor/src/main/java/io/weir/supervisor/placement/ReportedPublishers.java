@@ -22,10 +22,13 @@ import org.agrona.collections.LongHashSet;
 /**
  * Who publishes to which topic and how much, as brokers report it.
  *
- * <p>A client that moves to its home is at two brokers for a while: its rate is the sum of both, and it has left when no broker has it.
+ * <p>A client that moves to its home is at two brokers for a while: its rate is the sum of both, and it has left when
+ * no broker has it.
  */
 final class ReportedPublishers {
-    /** A broker that does not report for so long is gone. Its publishers are served where they connect in the meantime. */
+    /**
+     * A broker that does not report for so long is gone. Its publishers are served where they connect in the meantime.
+     */
     static final long GONE_NS = 10_000_000_000L;
 
     /** Of more unknown topics the oldest are forgotten: brokers report them again only with everything. */
@@ -54,7 +57,9 @@ final class ReportedPublishers {
 
     // Reports
 
-    /** Whether the report is the next of its broker; if not, something before it is missing. A first report begins anew. */
+    /**
+     * Whether the report is the next of its broker; if not, something before it is missing. A first report begins anew.
+     */
     boolean accept(Report report, long nowNs) {
         Broker broker = brokers.get(report.broker());
         if (report.number() == 0) {

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 import org.agrona.collections.LongHashSet;
 
-/** Publishers that come after their topic was placed: a few are given seats at the topic's brokers, and nobody moves for them. */
+/**
+ * Publishers that come after their topic was placed: a few are given seats at the topic's brokers, and nobody moves for
+ * them.
+ */
 final class Seating {
     /** Nobody new for so long: the topic's publishers have come. */
     static final long QUIET_NS = 3_000_000_000L;
@@ -43,7 +46,9 @@ final class Seating {
                 && publishers.newcomersRate(topic) <= FEW * topic.stored.placedRate();
     }
 
-    /** Each newcomer goes to the broker of the topic that has most room. Those for whom no broker has room are unplaced. */
+    /**
+     * Each newcomer goes to the broker of the topic that has most room. Those for whom no broker has room are unplaced.
+     */
     Decision seat(TopicPlacement topic) {
         Decision last = topic.stored;
         Map<BrokerId, Double> added = new LinkedHashMap<>();

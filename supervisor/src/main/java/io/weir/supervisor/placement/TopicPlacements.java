@@ -14,7 +14,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** The topics that the {@link Distributor} places, by name and by number, with the objectives and policies that they were given. */
+/**
+ * The topics that the {@link Distributor} places, by name and by number, with the objectives and policies that they
+ * were given.
+ */
 final class TopicPlacements {
     private final Distributor.Settings settings;
     private final Function<TopicName, Optional<Limit>> limits;

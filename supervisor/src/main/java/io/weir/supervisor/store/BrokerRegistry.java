@@ -19,11 +19,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who the brokers are: one row each in the store, with the number of the life it is in. The store hands incarnations out,
- * so that none ever repeats, whatever becomes of a broker's own disk.
+ * Who the brokers are: one row each in the store, with the number of the life it is in. The store hands incarnations
+ * out, so that none ever repeats, whatever becomes of a broker's own disk.
  *
- * <p>A call waits for the statement time-out at most; see {@link StoreConnection}. It does not use the journal's pool, which may
- * be busy.
+ * <p>A call waits for the statement time-out at most; see {@link StoreConnection}. It does not use the journal's pool,
+ * which may be busy.
  */
 public final class BrokerRegistry implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerRegistry.class);

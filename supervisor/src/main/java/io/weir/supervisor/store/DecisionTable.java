@@ -21,9 +21,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Placement's tables: {@code weir_placement}, a row a topic with the decision as JSON, {@code weir_capacity}, {@code weir_objective} and
- * {@code weir_policy}.
- * Changes are numbered as {@link SupplyTables} numbers those of limits, by a counter of their own.
+ * Placement's tables: {@code weir_placement}, a row a topic with the decision as JSON, {@code weir_capacity},
+ * {@code weir_objective} and {@code weir_policy}. Changes are numbered as {@link SupplyTables} numbers those of limits,
+ * by a counter of their own.
  */
 public final class DecisionTable implements Decisions, AutoCloseable {
     private static final ObjectMapper JSON =

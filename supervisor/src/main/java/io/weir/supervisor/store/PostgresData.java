@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The embedded store's database as files: made once, whole or not at all; given its settings at every start; and freed of what a server that
- * was killed has left behind.
+ * The embedded store's database as files: made once, whole or not at all; given its settings at every start; and freed
+ * of what a server that was killed has left behind.
  */
 final class PostgresData {
     private static final String PID_FILE = "postmaster.pid";
@@ -38,8 +38,8 @@ final class PostgresData {
     }
 
     /**
-     * Until it is complete and on the disk it has another name; what an earlier attempt left under that name is removed. The database that initdb
-     * makes gets the name that the store's URL has before anybody can connect.
+     * Until it is complete and on the disk it has another name; what an earlier attempt left under that name is
+     * removed. The database that initdb makes gets the name that the store's URL has before anybody can connect.
      */
     void create(String user, String database, String password) throws IOException {
         Path half = folder.resolveSibling(folder.getFileName() + ".half");
@@ -98,9 +98,7 @@ final class PostgresData {
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /**
-     * Durable first: an acknowledged commit is on the disk. Then small: a few brokers write a few times a second.
-     */
+    /** Durable first: an acknowledged commit is on the disk. Then small: a few brokers write a few times a second. */
     private static String settings(Endpoint address) {
         return String.join(
                 "\n",
@@ -152,7 +150,9 @@ final class PostgresData {
                 .reduce("# Written by Weir at every start.\n", String::concat);
     }
 
-    /** PostgreSQL refuses files that are another user's; which user it runs as can change with what the machine allows. */
+    /**
+     * PostgreSQL refuses files that are another user's; which user it runs as can change with what the machine allows.
+     */
     void own() throws IOException {
         int current = (Integer) Files.getAttribute(folder, "unix:uid");
         int wanted = way.owner().orElseGet(PostgresData::ownUid);
@@ -174,9 +174,10 @@ final class PostgresData {
     }
 
     /**
-     * After a kill -9 the server's file with its process number is still there, and its children may be: they end by themselves when they look,
-     * unless they stand still. The server would refuse to start while one of them lives, which is right, and while its old number is that of
-     * some other process, which after a restart of a container is likely and would be so for ever.
+     * After a kill -9 the server's file with its process number is still there, and its children may be: they end by
+     * themselves when they look, unless they stand still. The server would refuse to start while one of them lives,
+     * which is right, and while its old number is that of some other process, which after a restart of a container is
+     * likely and would be so for ever.
      *
      * @throws StoreException if the database's server runs
      */

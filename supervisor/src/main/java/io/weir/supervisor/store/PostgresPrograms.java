@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
 import org.tukaani.xz.XZInputStream;
 
 /**
- * PostgreSQL's programs, which a jar on the class path brings as an archive. They are unpacked once for each user and version, into {@code
- * ~/.cache/weir}, or beside the database where there is no such place. Root's are in {@code /var/cache/weir}: they may have to run as somebody
- * who can't look into root's home. They appear there whole or not at all, also when several processes unpack at once or one of them is
- * killed.
+ * PostgreSQL's programs, which a jar on the class path brings as an archive. They are unpacked once for each user and
+ * version, into {@code ~/.cache/weir}, or beside the database where there is no such place. Root's are in
+ * {@code /var/cache/weir}: they may have to run as somebody who can't look into root's home. They appear there whole or
+ * not at all, also when several processes unpack at once or one of them is killed.
  */
 final class PostgresPrograms {
     private static final String MUSL = "/lib/ld-musl-";
@@ -109,7 +109,10 @@ final class PostgresPrograms {
         sync(into);
     }
 
-    /** A power cut must not leave a folder of empty files under its final name. One call for all files: a thousand single ones take seconds. */
+    /**
+     * A power cut must not leave a folder of empty files under its final name. One call for all files: a thousand
+     * single ones take seconds.
+     */
     private static void sync(Path folder) throws IOException {
         try {
             Command.of(List.of("sync", "-f", folder.toString())).run();

@@ -17,16 +17,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection to the store on a thread of its own: a store that hangs costs a caller the time-out, never more, and after
- * any error the connection is thrown away. Callers that come while the thread is busy wait in a bounded queue, within their
- * time-out; when it is full they are refused at once.
+ * One connection to the store on a thread of its own: a store that hangs costs a caller the time-out, never more, and
+ * after any error the connection is thrown away. Callers that come while the thread is busy wait in a bounded queue,
+ * within their time-out; when it is full they are refused at once.
  *
- * <p>A call that timed out while it waited is never carried out. One that had begun may still be committed: its outcome is unknown.
+ * <p>A call that timed out while it waited is never carried out. One that had begun may still be committed: its outcome
+ * is unknown.
  *
  * <p>The thread itself is free again after about the time-out, which bounds every read.
  */
 final class StoreConnection implements AutoCloseable {
-    /** A transaction may wait so long for its next statement; milliseconds. {@code weir-akka.conf} has the same for journals. */
+    /**
+     * A transaction may wait so long for its next statement; milliseconds. {@code weir-akka.conf} has the same for
+     * journals.
+     */
     static final int ABANDONED_MS = 2_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(StoreConnection.class);

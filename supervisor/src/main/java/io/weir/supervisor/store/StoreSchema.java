@@ -126,9 +126,9 @@ final class StoreSchema {
     }
 
     /**
-     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's own is meant; some of
-     * its indexes lack the words that let them run twice, others are built concurrently, which can't be done in a transaction: on
-     * empty tables nobody waits.
+     * Akka Persistence JDBC ships its tables as a script. It names PostgreSQL's default schema, where the connection's
+     * own is meant; some of its indexes lack the words that let them run twice, others are built concurrently, which
+     * can't be done in a transaction: on empty tables nobody waits.
      */
     private static List<String> persistenceTables() {
         String resource = "schema/postgres/postgres-create-schema.sql";

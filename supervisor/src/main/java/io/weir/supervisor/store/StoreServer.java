@@ -14,11 +14,13 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The embedded store: a PostgreSQL of its own for one cluster, with the database in a folder of the cluster's. It is the server's process itself
- * that outlives the brokers, with no JVM around it: {@link #prepare} makes everything ready and says which command to become.
+ * The embedded store: a PostgreSQL of its own for one cluster, with the database in a folder of the cluster's. It is
+ * the server's process itself that outlives the brokers, with no JVM around it: {@link #prepare} makes everything ready
+ * and says which command to become.
  *
- * <p>A commit is acknowledged, and seen by others, only after it is on the disk. So whoever reads a row may rely on it whatever happens next to
- * the server: an heir that reads the journal of a dead broker acts on nothing that a crash could take back.
+ * <p>A commit is acknowledged, and seen by others, only after it is on the disk. So whoever reads a row may rely on it
+ * whatever happens next to the server: an heir that reads the journal of a dead broker acts on nothing that a crash
+ * could take back.
  */
 public final class StoreServer implements AutoCloseable {
     public static final String USER = "weir";
@@ -38,8 +40,8 @@ public final class StoreServer implements AutoCloseable {
     }
 
     /**
-     * Unpacks PostgreSQL and makes the database where they are missing, gives it its settings and clears away what a killed server left. Two that
-     * prepare the same directory at once wait for each other.
+     * Unpacks PostgreSQL and makes the database where they are missing, gives it its settings and clears away what a
+     * killed server left. Two that prepare the same directory at once wait for each other.
      *
      * @param password the one that the database was made with, if it exists
      * @return the command that is the server. SIGINT stops it at once and cleanly; SIGTERM waits for its clients.
@@ -69,7 +71,10 @@ public final class StoreServer implements AutoCloseable {
         }
     }
 
-    /** The one line about a directory with a database of an older Weir, which this one can't read; empty if there is none. */
+    /**
+     * The one line about a directory with a database of an older Weir, which this one can't read; empty if there is
+     * none.
+     */
     public static Optional<String> formerStore(Path directory) {
         Path file = directory.resolve(FORMER_DATABASE);
         return Files.exists(file)
@@ -138,7 +143,10 @@ public final class StoreServer implements AutoCloseable {
         return url(address) + "?user=" + USER + "&password=" + password;
     }
 
-    /** Ends a server cleanly without waiting for its clients. One that is still being prepared ends as {@link #kill} ends it. */
+    /**
+     * Ends a server cleanly without waiting for its clients. One that is still being prepared ends as {@link #kill}
+     * ends it.
+     */
     public static void stop(long pid) {
         if (isPreparing(pid)) {
             kill(pid);
@@ -148,8 +156,8 @@ public final class StoreServer implements AutoCloseable {
     }
 
     /**
-     * Ends a server at once. While it is prepared, a shell, a JVM and initdb are at work; all of them end with it, and what they leave is swept
-     * by the next one that prepares.
+     * Ends a server at once. While it is prepared, a shell, a JVM and initdb are at work; all of them end with it, and
+     * what they leave is swept by the next one that prepares.
      */
     public static void kill(long pid) {
         if (isPreparing(pid)) {

@@ -23,15 +23,17 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The supply protocol's rows in the store's tables {@code weir_lease} and {@code weir_limit}. What the record methods of {@link
- * LeaseRow} and {@link LimitRow} ask for stands in the statements' WHERE, so the database decides and writes in one step.
+ * The supply protocol's rows in the store's tables {@code weir_lease} and {@code weir_limit}. What the record methods
+ * of {@link LeaseRow} and {@link LimitRow} ask for stands in the statements' WHERE, so the database decides and writes
+ * in one step.
  *
- * <p>Every change of a limit takes its number from one row of {@code weir_counter}, first of all. That row stays locked until the commit,
- * so the numbers become visible in their order, and who has read up to n misses nothing by asking for more than n. It also makes
- * changes of limits wait for each other, which are rare. A change that does nothing takes its number back.
+ * <p>Every change of a limit takes its number from one row of {@code weir_counter}, first of all. That row stays locked
+ * until the commit, so the numbers become visible in their order, and who has read up to n misses nothing by asking for
+ * more than n. It also makes changes of limits wait for each other, which are rare. A change that does nothing takes
+ * its number back.
  *
- * <p>The tables must be there: {@link BrokerRegistry#awaitStore}. Each instance has a {@link StoreConnection} of its own and
- * throws {@link StoreException} after the time-out.
+ * <p>The tables must be there: {@link BrokerRegistry#awaitStore}. Each instance has a {@link StoreConnection} of its
+ * own and throws {@link StoreException} after the time-out.
  */
 public final class SupplyTables implements SupplyStore, AutoCloseable {
     private static final String LEASE_COLUMNS = "broker, incarnation, state, renew_seq,"
@@ -234,7 +236,10 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                 incarnationOf(expectedMinter));
     }
 
-    /** A version that is done already gets no new number: it is reported again and again, and no reader needs to see it again. */
+    /**
+     * A version that is done already gets no new number: it is reported again and again, and no reader needs to see it
+     * again.
+     */
     @Override
     public void finished(TopicName topic, long version) {
         change("done = TRUE", "NOT done", List.of(), topic, version);

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The topics' definitions in the store's table {@code weir_topic}, as JSON. Changes are numbered as {@link SupplyTables} numbers
- * those of limits, by a counter of their own.
+ * The topics' definitions in the store's table {@code weir_topic}, as JSON. Changes are numbered as
+ * {@link SupplyTables} numbers those of limits, by a counter of their own.
  */
 public final class TopicTable implements TopicRows, AutoCloseable {
     private static final ObjectMapper JSON =

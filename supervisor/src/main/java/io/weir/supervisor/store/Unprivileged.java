@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How PostgreSQL's programs are run as somebody else than root, whom they refuse, and as somebody who has a name, which initdb asks for:
- * simply as they are; in a user namespace, where root is nobody and its files are nobody's; or as the user nobody, who keeps one right of
- * root's, to pass folders that are root's only. Each is tried before it is used: containers often allow the last alone.
+ * How PostgreSQL's programs are run as somebody else than root, whom they refuse, and as somebody who has a name, which
+ * initdb asks for: simply as they are; in a user namespace, where root is nobody and its files are nobody's; or as the
+ * user nobody, who keeps one right of root's, to pass folders that are root's only. Each is tried before it is used:
+ * containers often allow the last alone.
  *
  * @param words what a command begins with
  * @param owner whose the files must be, by number; empty if they stay this process's own

@@ -3,7 +3,10 @@ package io.weir.supervisor.lab;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A small reader of comma-separated values after RFC 4180, to read back what was written. An empty line is an empty record. */
+/**
+ * A small reader of comma-separated values after RFC 4180, to read back what was written. An empty line is an empty
+ * record.
+ */
 public final class CsvReader {
     private CsvReader() {}
 

@@ -17,8 +17,8 @@ import java.util.Random;
 import java.util.TreeMap;
 
 /**
- * Brokers that report as real ones do, under a clock of the test's: publishers send where their home is, and a broker's messages are too slow
- * by how much it carries.
+ * Brokers that report as real ones do, under a clock of the test's: publishers send where their home is, and a broker's
+ * messages are too slow by how much it carries.
  */
 final class PlacedCluster {
     static final long TICK_NS = 500_000_000L;

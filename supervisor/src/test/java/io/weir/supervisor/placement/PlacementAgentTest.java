@@ -41,7 +41,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A broker's end of placement: a real message path and its table, a store in memory, and the singleton played by a probe. */
+/**
+ * A broker's end of placement: a real message path and its table, a store in memory, and the singleton played by a
+ * probe.
+ */
 @Timeout(60)
 class PlacementAgentTest {
     private static final TopicName ORDERS = new TopicName("orders");

@@ -34,8 +34,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A store with a past: former lives of a broker, each with a journal, and names that were created, changed and deleted. As many of both as
- * {@code -Dweir.former=5000} says.
+ * A store with a past: former lives of a broker, each with a journal, and names that were created, changed and deleted.
+ * As many of both as {@code -Dweir.former=5000} says.
  */
 @Timeout(value = 1, unit = TimeUnit.HOURS)
 class RetentionStoreTest {

@@ -3,8 +3,8 @@ package io.weir.topics.algorithm;
 import java.util.Arrays;
 
 /**
- * Counts how long messages took, in classes whose widths are a sixteenth of the power of two they lie in, so that a bound is met to
- * 6%. Takes memory from the first message on only, and none later.
+ * Counts how long messages took, in classes whose widths are a sixteenth of the power of two they lie in, so that a
+ * bound is met to 6%. Takes memory from the first message on only, and none later.
  */
 public final class DelayCounts {
     private static final int BITS = 4;

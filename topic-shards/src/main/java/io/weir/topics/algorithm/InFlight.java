@@ -3,12 +3,13 @@ package io.weir.topics.algorithm;
 import java.util.Arrays;
 
 /**
- * What one consumer holds unacknowledged: found by message id, and listed by deadline. A consumer's time-out is the same for all
- * its messages, so a new deadline nearly always is the latest and joins at the list's end: no timer per message, and the
- * head says when to look next.
+ * What one consumer holds unacknowledged: found by message id, and listed by deadline. A consumer's time-out is the
+ * same for all its messages, so a new deadline nearly always is the latest and joins at the list's end: no timer per
+ * message, and the head says when to look next.
  *
- * <p>Most consumers acknowledge in the order in which they got their messages, and then the one that is looked for is the list's
- * first. So there is an index of the ids only from the first search that needs one on until nothing is in flight.
+ * <p>Most consumers acknowledge in the order in which they got their messages, and then the one that is looked for is
+ * the list's first. So there is an index of the ids only from the first search that needs one on until nothing is in
+ * flight.
  */
 public final class InFlight {
     public static final int NONE = -1;
@@ -35,7 +36,8 @@ public final class InFlight {
 
     /**
      * @param entry what the channel knows of the message
-     * @throws IllegalStateException if that id is in flight here already; without an index that is noticed when one is made
+     * @throws IllegalStateException if that id is in flight here already; without an index that is noticed when one is
+     *     made
      */
     public void add(long id, long entry, long nowNs, long deadlineNs) {
         if (firstFree == NONE) {

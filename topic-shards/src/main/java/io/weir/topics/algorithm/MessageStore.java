@@ -6,21 +6,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
 /**
- * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they share it
- * by a count of references, and the last to release it frees it.
+ * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they
+ * share it by a count of references, and the last to release it frees it.
  *
- * <p>Memory comes in slabs. A slab is cut into blocks of one size class, four classes to a doubling (so at most a quarter
- * of a block is unused), and when its last message goes, it may serve another class. So nothing is allocated once there are as
- * many slabs as are needed at the worst, and a burst of large messages does not keep small ones out for good. When all slabs are in use a
- * message takes a block of a larger class; only one that is larger than all free blocks finds no room then.
+ * <p>Memory comes in slabs. A slab is cut into blocks of one size class, four classes to a doubling (so at most a
+ * quarter of a block is unused), and when its last message goes, it may serve another class. So nothing is allocated
+ * once there are as many slabs as are needed at the worst, and a burst of large messages does not keep small ones out
+ * for good. When all slabs are in use a message takes a block of a larger class; only one that is larger than all free
+ * blocks finds no room then.
  *
  * <pre>
  *  block: | int64 timestamp | int64 id | int32 length | int32 references | int64 due | uint16 length, context | body |
  * </pre>
  *
- * The two uppermost bits of the body's length say whether a message has a context and a time at which it is due; most have
- * neither, and then no room is taken for them. So a message of a hundred bytes takes two lines of the processor's cache: slabs begin at such a
- * line. A message is named by an {@code int}: the place of its block, in units of 32 bytes.
+ * The two uppermost bits of the body's length say whether a message has a context and a time at which it is due; most
+ * have neither, and then no room is taken for them. So a message of a hundred bytes takes two lines of the processor's
+ * cache: slabs begin at such a line. A message is named by an {@code int}: the place of its block, in units of 32
+ * bytes.
  */
 public final class MessageStore {
     public static final int FULL = -1;
@@ -62,7 +64,10 @@ public final class MessageStore {
     private int idleSlabs;
     private int slabsMade;
     private long messages;
-    /** Units of blocks that messages have, and of ends of slabs in use that are too short for another block: what nothing can be put into. */
+    /**
+     * Units of blocks that messages have, and of ends of slabs in use that are too short for another block: what
+     * nothing can be put into.
+     */
     private long takenUnits;
 
     /**
@@ -244,8 +249,8 @@ public final class MessageStore {
     }
 
     /**
-     * Seven eighths are in use: time to hold publishers back, while what they have under way still fits. Room in slabs that have other
-     * messages counts as room: else a few leftovers of a peak, one a slab, would hold back everybody.
+     * Seven eighths are in use: time to hold publishers back, while what they have under way still fits. Room in slabs
+     * that have other messages counts as room: else a few leftovers of a peak, one a slab, would hold back everybody.
      */
     public boolean nearlyFull() {
         return takenUnits > (long) (maxSlabs - (maxSlabs + 7) / 8) * slabUnits;

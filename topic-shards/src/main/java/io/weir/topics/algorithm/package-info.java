@@ -1,2 +1,5 @@
-/** The data structures of the message path: for a single thread, with the time as an argument, and without allocation once they are warm. */
+/**
+ * The data structures of the message path: for a single thread, with the time as an argument, and without allocation
+ * once they are warm.
+ */
 package io.weir.topics.algorithm;

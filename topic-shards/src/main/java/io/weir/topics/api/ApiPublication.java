@@ -13,9 +13,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** What was published through an {@link InProcessPublisher}, on its way to the message path and until it has its outcome there. */
+/**
+ * What was published through an {@link InProcessPublisher}, on its way to the message path and until it has its outcome
+ * there.
+ */
 final class ApiPublication implements MessagePath.Work, Publisher {
-    /** What all publications of an intake hold at the moment; counted up by whoever publishes, and down by the message path. */
+    /**
+     * What all publications of an intake hold at the moment; counted up by whoever publishes, and down by the message
+     * path.
+     */
     static final class Load {
         private final InProcessPublisher.Bounds bounds;
         private int outstanding;

@@ -27,11 +27,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An actor's hold on a channel. Lives as long as the consumer, which it watches: whichever way it ends, what the consumer held goes
- * to others.
+ * An actor's hold on a channel. Lives as long as the consumer, which it watches: whichever way it ends, what the
+ * consumer held goes to others.
  *
- * <p>An acknowledgement that finds the message path's queue full is tried again. Deliveries need no queue with a bound of its own: the
- * consumer's credit is that bound.
+ * <p>An acknowledgement that finds the message path's queue full is tried again. Deliveries need no queue with a bound
+ * of its own: the consumer's credit is that bound.
  */
 final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
     private static final Duration TRY_AGAIN = Duration.ofMillis(10);
@@ -206,7 +206,9 @@ final class ApiSubscription extends AbstractBehavior<SubscriptionCommand> {
             return true;
         }
 
-        /** One that cannot be read, of a later version perhaps, must not hold up the channel; the consumer can see it. */
+        /**
+         * One that cannot be read, of a later version perhaps, must not hold up the channel; the consumer can see it.
+         */
         private static MessageContext context(byte[] bytes) {
             try {
                 return MessageContext.fromBytes(bytes);

@@ -24,11 +24,11 @@ import java.util.function.Predicate;
 import org.slf4j.event.Level;
 
 /**
- * A broker's way in for actors. Checks each command and hands it to the message path; the outcome goes from there straight to
- * whoever asked, and a consumer gets an {@link ApiSubscription} of its own.
+ * A broker's way in for actors. Checks each command and hands it to the message path; the outcome goes from there
+ * straight to whoever asked, and a consumer gets an {@link ApiSubscription} of its own.
  *
- * <p>Bounds: those of its {@link InProcessPublisher} for publications. What comes faster than this actor can look at it is lost beyond
- * {@value #MAILBOX} messages, and whoever asked gets no answer.
+ * <p>Bounds: those of its {@link InProcessPublisher} for publications. What comes faster than this actor can look at it
+ * is lost beyond {@value #MAILBOX} messages, and whoever asked gets no answer.
  */
 public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     public static final String NAME = "api";
@@ -43,7 +43,8 @@ public final class BrokerApi extends AbstractBehavior<BrokerCommand> {
     /**
      * Registers with the receptionist.
      *
-     * @param members whether a node is a member of the cluster: others' deaths would go unnoticed, so they do not consume
+     * @param members whether a node is a member of the cluster: others' deaths would go unnoticed, so they do not
+     *     consume
      * @param clock the message path's
      */
     public static Behavior<BrokerCommand> create(

@@ -13,12 +13,12 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * The way to the message path for whoever publishes without a socket of the gateway's: actors and HTTP, one intake each. Checks what is
- * published and hands it over; may be called by any thread, and never waits. The outcome comes once, at once if the publication is not
- * handed over, else by the message path's thread, which must not be held up.
+ * The way to the message path for whoever publishes without a socket of the gateway's: actors and HTTP, one intake
+ * each. Checks what is published and hands it over; may be called by any thread, and never waits. The outcome comes
+ * once, at once if the publication is not handed over, else by the message path's thread, which must not be held up.
  *
- * <p>Bounds: a publication fails as busy when {@link Bounds#maxOutstanding} have no outcome yet or {@link Bounds#maxQueuedBytes} are on
- * their way to the message path.
+ * <p>Bounds: a publication fails as busy when {@link Bounds#maxOutstanding} have no outcome yet or
+ * {@link Bounds#maxQueuedBytes} are on their way to the message path.
  */
 public final class InProcessPublisher {
     private static final String BUSY = "this broker is busy: ";
@@ -30,7 +30,8 @@ public final class InProcessPublisher {
      * @param maxBatchBytes of all bodies of a batch, with four bytes each for their lengths
      * @param maxDelayMs the longest that a message may be deferred
      * @param maxOutstanding publications that have no outcome yet; further ones fail
-     * @param maxQueuedBytes of publications on their way to the message path; further ones fail, unless none is on its way
+     * @param maxQueuedBytes of publications on their way to the message path; further ones fail, unless none is on its
+     *     way
      */
     public record Bounds(
             int maxMessageBytes, int maxBatchBytes, long maxDelayMs, int maxOutstanding, long maxQueuedBytes) {}

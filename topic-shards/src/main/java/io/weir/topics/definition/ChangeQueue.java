@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The changes of a topic's limits that wait for their turn. A version of a limit may be decided when the one before it is in the store. Changes
- * of one limit that follow each other become one version, and the last one wins; changes of different limits do not wait for each other. A
- * deletion takes the place of the changes before it, and a creation waits for the deletion. It knows nothing of time: how long somebody waits is
- * for its owner to decide.
+ * The changes of a topic's limits that wait for their turn. A version of a limit may be decided when the one before it
+ * is in the store. Changes of one limit that follow each other become one version, and the last one wins; changes of
+ * different limits do not wait for each other. A deletion takes the place of the changes before it, and a creation
+ * waits for the deletion. It knows nothing of time: how long somebody waits is for its owner to decide.
  */
 final class ChangeQueue {
     static final int MOST = 100;

@@ -14,12 +14,13 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 
 /**
- * The cluster's handle on one broker's part of a topic: applies the topic's definition there. A sharded entity whose shard
- * is its broker, placed there from outside. An entity that wakes on another broker, because its own is not a member at the moment, stops: a
- * bucket belongs to one broker alone.
+ * The cluster's handle on one broker's part of a topic: applies the topic's definition there. A sharded entity whose
+ * shard is its broker, placed there from outside. An entity that wakes on another broker, because its own is not a
+ * member at the moment, stops: a bucket belongs to one broker alone.
  *
- * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: the broker itself knows which
- * revision was applied and which channels a definition once named. Messages never come this way, and the broker goes on without this entity.
+ * <p>It remembers nothing, so it may be passivated, or begin anew in the next life of the actor system: the broker
+ * itself knows which revision was applied and which channels a definition once named. Messages never come this way, and
+ * the broker goes on without this entity.
  */
 public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic-shard");
@@ -29,7 +30,9 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     /** What it understands. */
     public sealed interface Command extends CrossesNodes {}
 
-    /** The topic is like this now. May be sent any number of times; an older revision than the one in force is ignored. */
+    /**
+     * The topic is like this now. May be sent any number of times; an older revision than the one in force is ignored.
+     */
     public record Serve(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
 
     /**

@@ -10,7 +10,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** What of a topic's definition is known to be in the store: its revision, and the version of each limit by the limit's key. */
+/**
+ * What of a topic's definition is known to be in the store: its revision, and the version of each limit by the limit's
+ * key.
+ */
 final class StoredVersions {
     private final Map<TopicName, Long> limits = new HashMap<>();
     /** Why the last attempt to insert a version failed. */
@@ -18,7 +21,10 @@ final class StoredVersions {
 
     private long revision;
 
-    /** The outcome of an attempt to write. A version never changes its content, so what was inserted counts, whatever was decided meanwhile. */
+    /**
+     * The outcome of an attempt to write. A version never changes its content, so what was inserted counts, whatever
+     * was decided meanwhile.
+     */
     void written(long newRevision, LimitInserts inserts) {
         revision = Math.max(revision, newRevision);
         limits.putAll(inserts.inserted());

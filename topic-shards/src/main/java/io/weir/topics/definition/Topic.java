@@ -37,9 +37,9 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A topic's definition, the one authority on it in the cluster: a sharded entity, event sourced. It decides what comes next and
- * puts that into the store's rows, from where all brokers take it: the definition, and each version of the limit. How supply is
- * made and moved is the brokers' business.
+ * A topic's definition, the one authority on it in the cluster: a sharded entity, event sourced. It decides what comes
+ * next and puts that into the store's rows, from where all brokers take it: the definition, and each version of the
+ * limit. How supply is made and moved is the brokers' business.
  *
  * <pre>
  *   a change ── persisted ──► rows written? ── yes ──► answered, it is in force
@@ -51,13 +51,17 @@ import java.util.function.Supplier;
  *   the version is in the store ──► all changes of that limit that queue become the next version, the last one wins
  * </pre>
  *
- * The {@link ChangeQueue} is in memory only and bounded. Whoever leaves it without a version (after {@link #PATIENCE}, because the queue is full,
- * or because the entity moves to another broker) gets the answer to ask again, and nothing of that change is kept.
+ * The {@link ChangeQueue} is in memory only and bounded. Whoever leaves it without a version (after {@link #PATIENCE},
+ * because the queue is full, or because the entity moves to another broker) gets the answer to ask again, and nothing
+ * of that change is kept.
  */
 public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
 
-    /** Three times as long as brokers take to say {@link InUse} again, and short of the two idle minutes after which Akka passivates. */
+    /**
+     * Three times as long as brokers take to say {@link InUse} again, and short of the two idle minutes after which
+     * Akka passivates.
+     */
     public static final Duration UNUSED_AFTER = Duration.ofSeconds(90);
 
     /** How long a caller waits for its change at the most: less than any caller waits for the answer. */
@@ -120,13 +124,16 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** The messages that brokers keep for it are dropped, its limit goes to nothing. */
     public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
-    /** Limits what a channel hands out in the whole cluster, and makes the channel if need be; rate and burst of 0 are no limit. */
+    /**
+     * Limits what a channel hands out in the whole cluster, and makes the channel if need be; rate and burst of 0 are
+     * no limit.
+     */
     public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
             implements Command {}
 
     /**
-     * A broker uses it, though nothing about it changes. An ephemeral topic without channels of which that is not said for a while is
-     * deleted.
+     * A broker uses it, though nothing about it changes. An ephemeral topic without channels of which that is not said
+     * for a while is deleted.
      */
     public record InUse() implements Command {}
 
@@ -204,7 +211,10 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     private final ChangeQueue queue = new ChangeQueue(stored);
     private Duration retry = FIRST_RETRY;
     private boolean writing;
-    /** After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for it. */
+    /**
+     * After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for
+     * it.
+     */
     private boolean knowsRows;
 
     /**

@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
  * @param revision goes up with every change of anything
  * @param limitVersion goes up with every change of the limit
  * @param channels by name
- * @param channelLimits of channels by name. One that was taken away, or whose channel is gone, stays with nothing in it: versions must not
- *     begin again, because the store keeps the rows
+ * @param channelLimits of channels by name. One that was taken away, or whose channel is gone, stays with nothing in
+ *     it: versions must not begin again, because the store keeps the rows
  */
 public record TopicDefinition(
         TopicName name,
@@ -115,7 +115,10 @@ public record TopicDefinition(
             Integer maxQueued,
             Overflow overflow,
             BucketClock clock) {
-        /** @throws IllegalArgumentException as {@link Delivery} does: each value's rule is its own, so whatever {@code now} is */
+        /**
+         * @throws IllegalArgumentException as {@link Delivery} does: each value's rule is its own, so whatever
+         *     {@code now} is
+         */
         public Delivery on(Delivery now) {
             return new Delivery(
                     mode == null ? now.mode : mode,
@@ -141,8 +144,9 @@ public record TopicDefinition(
     }
 
     /**
-     * The most messages that can pass as one publication, with the whole limit at one broker and nobody else publishing: the burst where the
-     * topic polices, and what comes to it within the longest delay where it shapes. A lone message always can.
+     * The most messages that can pass as one publication, with the whole limit at one broker and nobody else
+     * publishing: the burst where the topic polices, and what comes to it within the longest delay where it shapes. A
+     * lone message always can.
      */
     public double mostAtOnce() {
         // A double will do: it decides who may wait, not what passes.
@@ -252,7 +256,9 @@ public record TopicDefinition(
         return limits;
     }
 
-    /** All limits go to nothing; the rows stay, so that the next topic of this name does not begin with a full bucket. */
+    /**
+     * All limits go to nothing; the rows stay, so that the next topic of this name does not begin with a full bucket.
+     */
     TopicDefinition gone() {
         return new TopicDefinition(
                 name,

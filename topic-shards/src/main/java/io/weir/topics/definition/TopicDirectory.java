@@ -5,18 +5,20 @@ import io.weir.config.value.TopicName;
 /** Knows the topics of the cluster, and makes those that are published to first. */
 public interface TopicDirectory {
     /**
-     * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so it
-     * must not wait: the answer comes by {@link TopicServer#apply} or {@link TopicServer#refuse}. Until then it may be
-     * asked again.
+     * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so
+     * it must not wait: the answer comes by {@link TopicServer#apply} or {@link TopicServer#refuse}. Until then it may
+     * be asked again.
      */
     void wanted(TopicName topic);
 
     /**
-     * A consumer came for a channel that this broker did not have: the other brokers of the topic are to keep messages for it, too.
-     * Must not wait, either.
+     * A consumer came for a channel that this broker did not have: the other brokers of the topic are to keep messages
+     * for it, too. Must not wait, either.
      */
     default void channelWanted(TopicName topic, String channel) {}
 
-    /** This broker has nothing to do with the topic any more, until it is {@link #wanted} again. Must not wait, either. */
+    /**
+     * This broker has nothing to do with the topic any more, until it is {@link #wanted} again. Must not wait, either.
+     */
     default void ended(TopicName topic) {}
 }

@@ -27,15 +27,15 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those that this
- * broker serves applied by their {@link ShardEntity}. A topic is served here once somebody publishes to it, consumes it,
- * or makes one of its channels, for which every broker must keep messages. A topic that is published to and does not exist is made,
- * by the defaults.
+ * One broker's knowledge of all topics: reads their definitions from the store's rows as they change, and has those
+ * that this broker serves applied by their {@link ShardEntity}. A topic is served here once somebody publishes to it,
+ * consumes it, or makes one of its channels, for which every broker must keep messages. A topic that is published to
+ * and does not exist is made, by the defaults.
  *
- * <p>At most {@value #MOST_APPLYING} topics are applied at a time; what failed is tried again at the next look. The broker's {@link TopicServer}
- * outlives this actor and may miss what happens between two of its lives. So after the first look, and then every half minute, this actor
- * asks the server what it has, and applies what is newer. It then also reports which ephemeral topics are used here: those that no broker
- * uses are deleted.
+ * <p>At most {@value #MOST_APPLYING} topics are applied at a time; what failed is tried again at the next look. The
+ * broker's {@link TopicServer} outlives this actor and may miss what happens between two of its lives. So after the
+ * first look, and then every half minute, this actor asks the server what it has, and applies what is newer. It then
+ * also reports which ephemeral topics are used here: those that no broker uses are deleted.
  */
 public final class TopicFollower extends AbstractBehavior<TopicFollower.Command> {
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -104,7 +104,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private boolean readOnce;
     private boolean reviewedOnce;
 
-    /** @param learned called with every definition that is new, of topics that this broker serves or not; must not wait */
+    /**
+     * @param learned called with every definition that is new, of topics that this broker serves or not; must not wait
+     */
     public static Behavior<Command> create(
             BrokerId here,
             TopicServer server,
@@ -365,8 +367,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     }
 
     /**
-     * The entity lives on this broker, but the way to it leads by sharding's coordinator, which knows no home of it while a broker that died
-     * is still a member, or hands shards over. The topic is then applied without its entity: what the broker holds of a limit must not lie idle.
+     * The entity lives on this broker, but the way to it leads by sharding's coordinator, which knows no home of it
+     * while a broker that died is still a member, or hands shards over. The topic is then applied without its entity:
+     * what the broker holds of a limit must not lie idle.
      *
      * @return what is wrong, or null
      */
@@ -418,7 +421,10 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         return this;
     }
 
-    /** On the first review, report every known topic. Otherwise an ephemeral topic left by a previous cluster would never be found unused. */
+    /**
+     * On the first review, report every known topic. Otherwise an ephemeral topic left by a previous cluster would
+     * never be found unused.
+     */
     private void sayInUse() {
         Stream<TopicName> used = reviewedOnce
                 ? served.stream()

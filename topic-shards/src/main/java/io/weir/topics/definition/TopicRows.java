@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The store's copy of every topic's definition, from which all brokers learn it: one row a topic, written by the {@link Topic}
- * alone. A call blocks for at most the time that the implementation was given and then throws.
+ * The store's copy of every topic's definition, from which all brokers learn it: one row a topic, written by the
+ * {@link Topic} alone. A call blocks for at most the time that the implementation was given and then throws.
  */
 public interface TopicRows {
     /** What changed after {@code after}, oldest first. */
@@ -15,7 +15,9 @@ public interface TopicRows {
     /** Writes a definition unless a later revision is there already. */
     void put(TopicDefinition definition);
 
-    /** Every topic whose definition was written after {@code after}, a number that an earlier answer gave, or 0 for all. */
+    /**
+     * Every topic whose definition was written after {@code after}, a number that an earlier answer gave, or 0 for all.
+     */
     Changes after(long after);
 
     /** One topic's definition as last written; a deleted topic's too. */

@@ -4,11 +4,14 @@ import io.weir.config.value.TopicName;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
-/** The part of a broker that serves topics, as their definitions need it. Every call may come from any thread and does not wait. */
+/**
+ * The part of a broker that serves topics, as their definitions need it. Every call may come from any thread and does
+ * not wait.
+ */
 public interface TopicServer {
     /**
-     * The topic is like this from now on: its settings, its channels, and which of them are gone. If the topic itself is gone, its messages
-     * are dropped and its consumers closed. A definition older than the one in force is ignored.
+     * The topic is like this from now on: its settings, its channels, and which of them are gone. If the topic itself
+     * is gone, its messages are dropped and its consumers closed. A definition older than the one in force is ignored.
      */
     CompletionStage<Void> apply(TopicDefinition definition);
 

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import org.agrona.DirectBuffer;
 
 /**
- * Messages between brokers, over their links, on the message path's thread. A consumer gets messages from every broker that is linked,
- * whichever it is connected to; a publisher's messages go to its home.
+ * Messages between brokers, over their links, on the message path's thread. A consumer gets messages from every broker
+ * that is linked, whichever it is connected to; a publisher's messages go to its home.
  *
  * <pre>
  *   consumers' broker                                        messages' broker
@@ -32,15 +32,20 @@ import org.agrona.DirectBuffer;
  *   no credit left, or no consumer              ── GIVE_BACK ──► queued again, for others
  * </pre>
  *
- * <p>What is promised: as long as the broker that let a message in lives, it is delivered until it is finished, at least once. It is
- * delivered again, though it may have been finished, when the link breaks while it is away: the broker takes back what was away,
- * and consumers' acknowledgements of the earlier delivery change nothing then. Order is not promised between brokers, nor for what a
- * broker gave back. The limit is passed once, where the message came in.
+ * <p>What is promised: as long as the broker that let a message in lives, it is delivered until it is finished, at
+ * least once. It is delivered again, though it may have been finished, when the link breaks while it is away: the
+ * broker takes back what was away, and consumers' acknowledgements of the earlier delivery change nothing then. Order
+ * is not promised between brokers, nor for what a broker gave back. The limit is passed once, where the message came
+ * in.
  *
- * <p>A frame that cannot be read is counted and dropped. A peer that takes nothing holds back what goes to that peer only.
+ * <p>A frame that cannot be read is counted and dropped. A peer that takes nothing holds back what goes to that peer
+ * only.
  */
 public final class Federation implements OtherBrokers, LinkEvents {
-    /** How long a message of another broker waits here for credit. Long against a consumer's work on a message, short for people. */
+    /**
+     * How long a message of another broker waits here for credit. Long against a consumer's work on a message, short
+     * for people.
+     */
     static final long COURTESY_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
     static final long RETRY_NS = TimeUnit.SECONDS.toNanos(1);
@@ -71,7 +76,8 @@ public final class Federation implements OtherBrokers, LinkEvents {
     private long lastForward = new SecureRandom().nextInt() & 0xffffffffL;
 
     /**
-     * @param links whose {@code wakeUp} wakes the loop that does this duty; they stay the caller's to connect, disconnect and close
+     * @param links whose {@code wakeUp} wakes the loop that does this duty; they stay the caller's to connect,
+     *     disconnect and close
      * @param maxBodyBytes of the links' settings
      */
     public Federation(Links links, int maxBodyBytes, Homes homes) {
@@ -98,10 +104,11 @@ public final class Federation implements OtherBrokers, LinkEvents {
     }
 
     /**
-     * On the message path's thread: sends a publication to its home, and passes the outcome to the publisher as if it were this broker's. If the
-     * link breaks before, the publisher hears that the message may have been published.
+     * On the message path's thread: sends a publication to its home, and passes the outcome to the publisher as if it
+     * were this broker's. If the link breaks before, the publisher hears that the message may have been published.
      *
-     * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher has no outcome then
+     * @return false if it was not sent, because there is no link, no room or too much outstanding; the publisher has no
+     *     outcome then
      */
     boolean forward(BrokerId home, PublishRequest request, long atNs) {
         PeerEnd peer = peersById.get(home);

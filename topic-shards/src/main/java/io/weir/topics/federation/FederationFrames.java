@@ -9,8 +9,8 @@ import org.agrona.DirectBuffer;
 import org.agrona.MutableDirectBuffer;
 
 /**
- * What brokers say to each other inside the frames of a link, little endian. The broker with the consumers subscribes, acknowledges and
- * gives back; the broker with the messages delivers.
+ * What brokers say to each other inside the frames of a link, little endian. The broker with the consumers subscribes,
+ * acknowledges and gives back; the broker with the messages delivers.
  *
  * <pre>
  *              0         1      2              3          4               8              12      16            24
@@ -40,10 +40,10 @@ import org.agrona.MutableDirectBuffer;
  *              +---------+------+--------------+----------+---------------+----------------------+-------------+------
  * </pre>
  *
- * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries, in DELIVER with this
- * one. {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so many, each after its length (i32, big
- * endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2 throttled, 3 failed, 4 held up for too long, 5 no such
- * topic. A message's age is in the link's own header.
+ * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries,
+ * in DELIVER with this one. {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so
+ * many, each after its length (i32, big endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2
+ * throttled, 3 failed, 4 held up for too long, 5 no such topic. A message's age is in the link's own header.
  */
 final class FederationFrames {
     static final byte VERSION = 1;

@@ -10,7 +10,8 @@ package io.weir.topics.federation;
  * @param deliveredToPeers messages sent to the broker that holds the consumer
  * @param receivedFromPeers messages of other brokers for consumers here
  * @param givenBack messages of other brokers that were not finished here and went back to them
- * @param droppedWithLink messages of other brokers that were here when the link broke: the other broker delivers them again
+ * @param droppedWithLink messages of other brokers that were here when the link broke: the other broker delivers them
+ *     again
  * @param malformed frames that could not be read, or came against the rules
  */
 public record FederationStats(

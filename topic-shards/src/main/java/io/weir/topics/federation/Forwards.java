@@ -21,7 +21,9 @@ final class Forwards {
         }
     }
 
-    /** The name under which its outcome will come, or {@link #FULL}. No two have the same, whichever links they go by. */
+    /**
+     * The name under which its outcome will come, or {@link #FULL}. No two have the same, whichever links they go by.
+     */
     long add(Publisher publisher, long ticket, long number) {
         if (freeCount == 0) {
             return FULL;

@@ -8,9 +8,9 @@ import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 
 /**
- * The way in of a broker that has links: what is published goes to its publisher's home. If the home is this broker, or cannot be
- * reached, or has more outstanding than it may, it is published here: the limit holds wherever a message passes it, and a home
- * only says where its tokens should be.
+ * The way in of a broker that has links: what is published goes to its publisher's home. If the home is this broker, or
+ * cannot be reached, or has more outstanding than it may, it is published here: the limit holds wherever a message
+ * passes it, and a home only says where its tokens should be.
  */
 final class HomePort implements MessagePort {
     private final Shards shards;

@@ -19,11 +19,12 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * One connection to another broker: who of it consumes here ({@link RemoteConsumer}), which channels here consume there ({@link RemoteSubscription}),
- * what it publishes here and what is published there. It ends with the connection.
+ * One connection to another broker: who of it consumes here ({@link RemoteConsumer}), which channels here consume there
+ * ({@link RemoteSubscription}), what it publishes here and what is published there. It ends with the connection.
  *
  * <p>What the link has no room for waits here or with its owner, each bounded by what the peer may have open: at most
- * {@link #MOST_SUBSCRIPTIONS} subscriptions, {@link Forwards#MOST} publications, and a subscription's window of messages.
+ * {@link #MOST_SUBSCRIPTIONS} subscriptions, {@link Forwards#MOST} publications, and a subscription's window of
+ * messages.
  */
 final class PeerEnd implements Publisher {
     /** Further ones are dropped as malformed. */
@@ -407,7 +408,9 @@ final class PeerEnd implements Publisher {
         return true;
     }
 
-    /** Whoever sent it waits for an outcome, unless it sends more than it may have open, which no broker of ours does. */
+    /**
+     * Whoever sent it waits for an outcome, unless it sends more than it may have open, which no broker of ours does.
+     */
     private void refuse(DirectBuffer publication, int at) {
         if (unanswered < Forwards.MOST) {
             unanswered++;

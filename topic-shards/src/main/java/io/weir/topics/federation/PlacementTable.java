@@ -13,13 +13,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A broker's knowledge of placement: who publishes here, how much, and where each is at home. On the message path's thread throughout.
+ * A broker's knowledge of placement: who publishes here, how much, and where each is at home. On the message path's
+ * thread throughout.
  *
- * <p>What was decided for a topic comes as a whole ({@link Seats}) and takes effect between two publications. A publisher's seat is looked
- * up when it comes and when the seats change, so a publication costs finding its topic and its publisher, and nothing is allocated for it.
+ * <p>What was decided for a topic comes as a whole ({@link Seats}) and takes effect between two publications. A
+ * publisher's seat is looked up when it comes and when the seats change, so a publication costs finding its topic and
+ * its publisher, and nothing is allocated for it.
  *
- * <p>Bounds: {@link #MOST_TOPICS} topics and {@link #MOST_PUBLISHERS} publishers; whoever comes beyond is at home here and not counted. Who
- * has been silent for some looks in a row is forgotten, unless it is {@link #register registered}.
+ * <p>Bounds: {@link #MOST_TOPICS} topics and {@link #MOST_PUBLISHERS} publishers; whoever comes beyond is at home here
+ * and not counted. Who has been silent for some looks in a row is forgotten, unless it is {@link #register registered}.
  */
 public final class PlacementTable implements Homes {
     static final int MOST_TOPICS = 100_000;
@@ -31,8 +33,8 @@ public final class PlacementTable implements Homes {
     private static final int NO_ROOM = -1;
 
     /**
-     * Where a topic's publishers belong. Does not change once made, so another thread may make it. Eight bytes a publisher, since every broker
-     * has those of the whole cluster.
+     * Where a topic's publishers belong. Does not change once made, so another thread may make it. Eight bytes a
+     * publisher, since every broker has those of the whole cluster.
      */
     public static final class Seats {
         private final TopicName topic;
@@ -121,7 +123,10 @@ public final class PlacementTable implements Homes {
             return slot;
         }
 
-        /** What was said last counts; whether it contradicts what was said before is judged where all publishers are known. */
+        /**
+         * What was said last counts; whether it contradicts what was said before is judged where all publishers are
+         * known.
+         */
         private void say(int slot, String group, double rate) {
             if (!group.isEmpty() && !group.equals(groups[slot])) {
                 groups[slot] = group;

@@ -10,13 +10,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The messages of other brokers that are with a channel here, for its consumers; and the channel's subscriptions at those brokers,
- * which exist while it has consumers of its own.
+ * The messages of other brokers that are with a channel here, for its consumers; and the channel's subscriptions at
+ * those brokers, which exist while it has consumers of its own.
  *
- * <p>Each belongs to the broker that let it in. This one is its custodian: delivers it, counts attempts, delays and times it
- * out like its own, and says when it is finished. It does not hoard. What it asks for is what its consumers have credit for, shared
- * among the peers, and at least one message of each so that none starves; what finds no credit within
- * {@link Federation#COURTESY_NS} after all goes back, because consumers elsewhere may have some.
+ * <p>Each belongs to the broker that let it in. This one is its custodian: delivers it, counts attempts, delays and
+ * times it out like its own, and says when it is finished. It does not hoard. What it asks for is what its consumers
+ * have credit for, shared among the peers, and at least one message of each so that none starves; what finds no credit
+ * within {@link Federation#COURTESY_NS} after all goes back, because consumers elsewhere may have some.
  */
 final class RemoteMessages implements RemoteSource {
     private static final int MAX_SLOT = 0x7fff;
@@ -257,7 +257,10 @@ final class RemoteMessages implements RemoteSource {
         return false;
     }
 
-    /** 0 if there is none: then so many lost links' messages are still with consumers that it is time for them to acknowledge. */
+    /**
+     * 0 if there is none: then so many lost links' messages are still with consumers that it is time for them to
+     * acknowledge.
+     */
     private int freeSlot() {
         for (int slot = 1; slot < bySlot.length; slot++) {
             if (bySlot[slot] == null) {

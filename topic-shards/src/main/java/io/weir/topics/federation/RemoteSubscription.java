@@ -3,8 +3,9 @@ package io.weir.topics.federation;
 import io.weir.topics.algorithm.LongRing;
 
 /**
- * One channel's subscription at another broker, seen from the consumers' side: what of that broker is here, which window it
- * was sent, and what is still owed to it. Nothing else is queued; a peer without room gets the latest when it has some.
+ * One channel's subscription at another broker, seen from the consumers' side: what of that broker is here, which
+ * window it was sent, and what is still owed to it. Nothing else is queued; a peer without room gets the latest when it
+ * has some.
  */
 final class RemoteSubscription {
     private static final int NOT_YET = -1;

@@ -11,11 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * What the message path's thread has to come back to, and when: lines and channels that wait for tokens, and the channels' next deadline. It
- * also has the turn's time and the clock. Whoever waits adds itself.
+ * What the message path's thread has to come back to, and when: lines and channels that wait for tokens, and the
+ * channels' next deadline. It also has the turn's time and the clock. Whoever waits adds itself.
  *
- * <p>Time-outs need no timer each. Every new deadline only lowers the time at which the channels are looked through; a message that is
- * acknowledged leaves it as it is. So consumers that acknowledge in time cost one look per time-out.
+ * <p>Time-outs need no timer each. Every new deadline only lowers the time at which the channels are looked through; a
+ * message that is acknowledged leaves it as it is. So consumers that acknowledge in time cost one look per time-out.
  */
 final class Agenda {
     private static final long LOOK_AT_MOST_EVERY_NS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -83,7 +83,10 @@ final class Agenda {
         return windows;
     }
 
-    /** The channels are to be looked through then. Not more often than every millisecond, because each time all topics are asked. */
+    /**
+     * The channels are to be looked through then. Not more often than every millisecond, because each time all topics
+     * are asked.
+     */
     void lookAgainAt(long deadlineNs) {
         long notBeforeNs = lookedNs + LOOK_AT_MOST_EVERY_NS;
         long atNs = deadlineNs - notBeforeNs < 0 ? notBeforeNs : deadlineNs;

@@ -14,19 +14,22 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message to one
- * consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that comes back
- * (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it was let in before.
+ * A channel of a topic at this broker: a queue that gets a copy of every message, shared by its consumers, one message
+ * to one consumer with credit, in turn. A message is queued, deferred, or in flight with a consumer; a message that
+ * comes back (given back, timed out, its consumer gone) goes to the queue's end whether it is full or not, because it
+ * was let in before.
  *
- * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteSource}; where both wait they take turns.
+ * <p>What other brokers sent on for this channel's consumers waits apart, see {@link RemoteSource}; where both wait
+ * they take turns.
  *
- * <p>If the channel has a limit of its own, every delivery takes a token of its gate, a redelivery too: the limit protects consumers, and they
- * have the work each time. Without a token messages stay queued, and the queue's bound holds as ever. A token is taken when there is a consumer
- * with credit. If all consumers' buffers then prove full, the token is lost rather than kept, because a kept one would come on top of a full
- * bucket. A message that another broker sent on has paid there; a redelivery of it here is free.
+ * <p>If the channel has a limit of its own, every delivery takes a token of its gate, a redelivery too: the limit
+ * protects consumers, and they have the work each time. Without a token messages stay queued, and the queue's bound
+ * holds as ever. A token is taken when there is a consumer with credit. If all consumers' buffers then prove full, the
+ * token is lost rather than kept, because a kept one would come on top of a full bucket. A message that another broker
+ * sent on has paid there; a redelivery of it here is free.
  *
- * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where it
- * came from (15 bits): 0 for this broker, else one of the {@link RemoteSource}'s slots.
+ * <p>An entry is the message's name in the store (32 bits), above it the deliveries so far (16 bits), and on top where
+ * it came from (15 bits): 0 for this broker, else one of the {@link RemoteSource}'s slots.
  */
 public final class Channel {
     /** Receives what leaves, see {@link #takeDeferred}. */
@@ -150,8 +153,9 @@ public final class Channel {
     }
 
     /**
-     * Waiting messages count as arrivals again every second. Supply goes where arrivals are: a queue that nothing is added to would otherwise be
-     * left with its broker's equal part. This way brokers' queues drain in proportion, as if they were one.
+     * Waiting messages count as arrivals again every second. Supply goes where arrivals are: a queue that nothing is
+     * added to would otherwise be left with its broker's equal part. This way brokers' queues drain in proportion, as
+     * if they were one.
      */
     private int wantedAgain(long nowNs) {
         if (nowNs - askedAgainNs < ASK_AGAIN_NS) {
@@ -405,22 +409,25 @@ public final class Channel {
         pause(nowPaused, nowNs);
     }
 
-    /** Whether a definition that does not name it means its end. One that a consumer made may not be in the definition yet. */
+    /**
+     * Whether a definition that does not name it means its end. One that a consumer made may not be in the definition
+     * yet.
+     */
     boolean named() {
         return named;
     }
 
     /**
-     * Whether it came only because another broker has consumers of it, which are gone, and no definition has named it since: the channel
-     * was deleted while that broker did not know yet. It would keep messages for nobody.
+     * Whether it came only because another broker has consumers of it, which are gone, and no definition has named it
+     * since: the channel was deleted while that broker did not know yet. It would keep messages for nobody.
      */
     boolean unclaimed(long nowNs) {
         return goesAtNs != Duty.NO_DEADLINE && goesAtNs - nowNs <= 0;
     }
 
     /**
-     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to nothing. Another
-     * broker hears that its messages are finished.
+     * Drops every message of the channel here: queued, deferred, and with consumers, whose answers to them come to
+     * nothing. Another broker hears that its messages are finished.
      */
     void empty(long nowNs) {
         while (!queue.isEmpty()) {

@@ -6,7 +6,10 @@ import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
 
-/** One consumer of a channel: its credit, and what it holds. Who is behind it, a socket or another broker, it does not know. */
+/**
+ * One consumer of a channel: its credit, and what it holds. Who is behind it, a socket or another broker, it does not
+ * know.
+ */
 public final class Consumer implements Subscription {
     static final long NOTHING = -1;
 

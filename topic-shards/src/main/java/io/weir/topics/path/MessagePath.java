@@ -22,9 +22,9 @@ import java.util.function.Supplier;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
- * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's thread.
- * That thread is also the one that admits at the {@link Gates}. All others ask through this class: a request goes into a bounded queue that the
- * thread works off between messages. If the queue is full, the answer fails at once.
+ * The message path of one broker, from publishers' sockets through the limit to consumers' sockets, on the gateway's
+ * thread. That thread is also the one that admits at the {@link Gates}. All others ask through this class: a request
+ * goes into a bounded queue that the thread works off between messages. If the queue is full, the answer fails at once.
  */
 public final class MessagePath implements TopicServer, AutoCloseable {
     private static final int QUEUE = 1024;
@@ -93,7 +93,10 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return start(loop, gateway, settings, gates, directory, null, clock, others);
     }
 
-    /** As the other; what is published and consumed here also goes over the links to {@code otherBrokers}, unless that is null. */
+    /**
+     * As the other; what is published and consumed here also goes over the links to {@code otherBrokers}, unless that
+     * is null.
+     */
     public static MessagePath start(
             GatewayLoop loop,
             GatewaySettings gateway,
@@ -128,7 +131,10 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return port;
     }
 
-    /** From any thread: has this done by the message path's. False if {@value #WORK_QUEUE} wait already, or the path is closed. */
+    /**
+     * From any thread: has this done by the message path's. False if {@value #WORK_QUEUE} wait already, or the path is
+     * closed.
+     */
     public boolean offer(Work toDo) {
         boolean queued = !closed && work.offer(toDo);
         loop.wakeUp();
@@ -169,8 +175,8 @@ public final class MessagePath implements TopicServer, AutoCloseable {
     }
 
     /**
-     * What messages waited between their arrival at the cluster and their passing the limit here, since the last call, of topics that had
-     * any.
+     * What messages waited between their arrival at the cluster and their passing the limit here, since the last call,
+     * of topics that had any.
      */
     public CompletionStage<Map<TopicName, DelayCounts.Window>> takeDelays() {
         return ask(shards::takeDelays);
@@ -181,7 +187,10 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return ask(shards::totals);
     }
 
-    /** Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for every second. */
+    /**
+     * Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for
+     * every second.
+     */
     public CompletionStage<List<ClientStats>> clients() {
         return ask(loop::clients);
     }

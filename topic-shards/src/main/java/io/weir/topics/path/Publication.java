@@ -2,7 +2,9 @@ package io.weir.topics.path;
 
 import io.weir.transport.gateway.Publisher;
 
-/** One or several messages with one outcome, waiting for tokens or room. Used again and again, see {@link Publications}. */
+/**
+ * One or several messages with one outcome, waiting for tokens or room. Used again and again, see {@link Publications}.
+ */
 final class Publication {
     /** How it ends for its publisher. */
     enum Outcome {
@@ -20,9 +22,9 @@ final class Publication {
     /** When it came to the cluster's first broker: its delay counts from here, whichever broker it passes at. */
     long arrivalNs;
     /**
-     * The turn of this broker in which it came: the longest delay in the line counts from here. {@link #arrivalNs} would not do. It may have
-     * come over a link, as an age that another broker counted: a wrong age then spoils a statistic, and refuses nothing. Nor does it grow
-     * along the line, which looks for late ones at its head only.
+     * The turn of this broker in which it came: the longest delay in the line counts from here. {@link #arrivalNs}
+     * would not do. It may have come over a link, as an age that another broker counted: a wrong age then spoils a
+     * statistic, and refuses nothing. Nor does it grow along the line, which looks for late ones at its head only.
      */
     long sinceNs;
 

@@ -28,7 +28,8 @@ final class Publications {
     }
 
     /**
-     * Drops the messages that have not passed, and gives the publisher its outcome last: it may publish again from within that call.
+     * Drops the messages that have not passed, and gives the publisher its outcome last: it may publish again from
+     * within that call.
      *
      * @param retryAfterNs for {@link Publication.Outcome#THROTTLED}
      * @param reason for the outcomes that have one

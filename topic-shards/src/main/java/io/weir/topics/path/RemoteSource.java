@@ -1,8 +1,9 @@
 package io.weir.topics.path;
 
 /**
- * A channel's second source beside its own queue: messages that other brokers sent on for this channel's consumers. A message is named by its
- * entry, whose {@link Channel#slot} says that it came this way. One implementation a process, so calling it costs no dispatch.
+ * A channel's second source beside its own queue: messages that other brokers sent on for this channel's consumers. A
+ * message is named by its entry, whose {@link Channel#slot} says that it came this way. One implementation a process,
+ * so calling it costs no dispatch.
  */
 public interface RemoteSource {
     /** Consumers came or left, or their credit changed. */

@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * All topic shards of this broker, on the message path's thread: stores what is published, finds the shard that is meant, and works off the
- * {@link Agenda}.
+ * All topic shards of this broker, on the message path's thread: stores what is published, finds the shard that is
+ * meant, and works off the {@link Agenda}.
  */
 public final class Shards implements MessagePort {
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
@@ -155,8 +155,8 @@ public final class Shards implements MessagePort {
     }
 
     /**
-     * Makes another broker a consumer of a channel. What it holds never times out here: its own consumers' time-outs rule there,
-     * and when its link is lost it is closed.
+     * Makes another broker a consumer of a channel. What it holds never times out here: its own consumers' time-outs
+     * rule there, and when its link is lost it is closed.
      */
     public Consumer subscribeRemote(Subscriber subscriber, TopicName topic, String channelName, long atNs) {
         agenda.beginTurn(atNs);

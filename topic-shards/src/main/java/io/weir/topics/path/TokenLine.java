@@ -15,13 +15,14 @@ import io.weir.transport.gateway.Publisher;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where a topic's messages take their tokens. A message that finds a token, and room in the channels, goes straight on to its {@link
- * TopicShard}; else it waits in one line, and nobody overtakes. Each message takes its token once, when it comes in: a redelivery costs none.
+ * Where a topic's messages take their tokens. A message that finds a token, and room in the channels, goes straight on
+ * to its {@link TopicShard}; else it waits in one line, and nobody overtakes. Each message takes its token once, when
+ * it comes in: a redelivery costs none.
  *
- * <p>A batch that the bucket holds at once passes at once; a larger one passes message by message as tokens come, and has its outcome when the
- * last has passed. A batch that has begun to pass is not given up, however long it takes, because its publisher would publish all of it again.
- * A batch that could not pass within the longest delay even if all of the topic's limit were here is refused as it comes. A topic that polices
- * takes a batch as a whole or not at all.
+ * <p>A batch that the bucket holds at once passes at once; a larger one passes message by message as tokens come, and
+ * has its outcome when the last has passed. A batch that has begun to pass is not given up, however long it takes,
+ * because its publisher would publish all of it again. A batch that could not pass within the longest delay even if all
+ * of the topic's limit were here is refused as it comes. A topic that polices takes a batch as a whole or not at all.
  *
  * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line.
  */
@@ -169,7 +170,9 @@ final class TokenLine {
         return passed;
     }
 
-    /** One message of the line's first publication. False if it has to wait on; {@link #retryAtNs} then says until when. */
+    /**
+     * One message of the line's first publication. False if it has to wait on; {@link #retryAtNs} then says until when.
+     */
     private boolean passNext(Publication publication, long nowNs) {
         if (!shard.hasRoom(1)) {
             retryAtNs = nowNs + RETRY_NS;
@@ -246,7 +249,10 @@ final class TokenLine {
         return passes;
     }
 
-    /** Messages that do not wait. The gate gets no later time than it went by: the next message may have come between the two. */
+    /**
+     * Messages that do not wait. The gate gets no later time than it went by: the next message may have come between
+     * the two.
+     */
     private void countArrived(int messages, long nowNs) {
         gate.arrived(messages, 0, settings.clock() == BucketClock.ARRIVAL ? gate.stampNs() : nowNs);
     }

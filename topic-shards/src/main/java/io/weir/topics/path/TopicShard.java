@@ -16,8 +16,9 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One broker's part of a topic: its channels, and which message goes to them. What comes in passes the {@link TokenLine} first. What passed
- * goes to every channel; while there is none, or the topic is paused, it waits here.
+ * One broker's part of a topic: its channels, and which message goes to them. What comes in passes the
+ * {@link TokenLine} first. What passed goes to every channel; while there is none, or the topic is paused, it waits
+ * here.
  */
 final class TopicShard {
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
@@ -79,8 +80,8 @@ final class TopicShard {
     }
 
     /**
-     * Applies all that the definition says at once: no message goes to a limited channel, or past a pause, in between. A definition older
-     * than the one in force is ignored.
+     * Applies all that the definition says at once: no message goes to a limited channel, or past a pause, in between.
+     * A definition older than the one in force is ignored.
      *
      * @throws IllegalStateException when everything else is done, if not all channels have room here
      */
@@ -258,8 +259,8 @@ final class TopicShard {
     }
 
     /**
-     * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or a topic that was never defined. Not an ephemeral
-     * topic that waits for its first channel, with what was published to it.
+     * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or a topic that was never
+     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it.
      */
     private boolean done() {
         return channels.isEmpty()

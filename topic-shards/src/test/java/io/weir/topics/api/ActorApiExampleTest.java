@@ -35,7 +35,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An application in an actor system of its own, which joins the broker's over a real connection: the example of ACTOR-API.md. */
+/**
+ * An application in an actor system of its own, which joins the broker's over a real connection: the example of
+ * ACTOR-API.md.
+ */
 @Timeout(120)
 class ActorApiExampleTest {
     private static final Duration SOON = Duration.ofSeconds(40);

@@ -68,7 +68,9 @@ class HomeForwardingTest {
         assertThat(a.broker.stats(TOPIC).published()).isEqualTo(1);
     }
 
-    /** Through an intake, which hears what kind of outcome it is; over the clients' protocol all failures look alike. */
+    /**
+     * Through an intake, which hears what kind of outcome it is; over the clients' protocol all failures look alike.
+     */
     @Test
     void shouldKeepTheKindOfAnOutcomeOnItsWayFromTheHome() throws Exception {
         LinkedBroker a = brokers.broker("a");

@@ -14,7 +14,10 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** The brokers of one test, linked over a real media driver. What a test opens here is closed after it, last opened first. */
+/**
+ * The brokers of one test, linked over a real media driver. What a test opens here is closed after it, last opened
+ * first.
+ */
 final class LinkedBrokers implements BeforeEachCallback, AfterEachCallback {
     static final String TOPIC = "orders";
 

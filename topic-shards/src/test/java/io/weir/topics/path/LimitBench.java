@@ -34,14 +34,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The limiter's price a message: the gate and the line before it, called as {@link TokenLine} calls them, beside a whole shard's work
- * on the message (store, limiter, channel, delivery, acknowledgement), all without sockets.
- * {@code mvn -Pquick,limit-bench -pl topic-shards -am test} runs it; what a message costs with sockets is {@code
- * dataPathNanosPerMessage} of {@code weir bench throughput -o json}.
+ * The limiter's price a message: the gate and the line before it, called as {@link TokenLine} calls them, beside a
+ * whole shard's work on the message (store, limiter, channel, delivery, acknowledgement), all without sockets.
+ * {@code mvn -Pquick,limit-bench -pl topic-shards -am test} runs it; what a message costs with sockets is
+ * {@code dataPathNanosPerMessage} of {@code weir bench throughput -o json}.
  *
- * <p>{@code clock}: field, set by the benchmark, so that only the work is measured; read, {@code System.nanoTime} as in a broker. {@code turn}: messages of
- * one publisher that come at once. A broker reads the clock twice for a run of them ({@link
- * io.weir.limiter.supply.gate.algorithm.Gate#admitNext}), so alone a message pays for both readings.
+ * <p>{@code clock}: field, set by the benchmark, so that only the work is measured; read, {@code System.nanoTime} as in
+ * a broker. {@code turn}: messages of one publisher that come at once. A broker reads the clock twice for a run of them
+ * ({@link io.weir.limiter.supply.gate.algorithm.Gate#admitNext}), so alone a message pays for both readings.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

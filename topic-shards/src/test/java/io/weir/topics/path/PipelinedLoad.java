@@ -8,7 +8,10 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** One publisher that writes 32 publications at a time, and one consumer that acknowledges everything; until all are through. */
+/**
+ * One publisher that writes 32 publications at a time, and one consumer that acknowledges everything; until all are
+ * through.
+ */
 public final class PipelinedLoad implements AutoCloseable {
     private static final int AT_ONCE = 32;
     /** What the publisher has sent and was not answered yet, at most. */

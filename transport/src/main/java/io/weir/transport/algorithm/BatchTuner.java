@@ -28,14 +28,14 @@ package io.weir.transport.algorithm;
  *   <li>The paper does not say when the number n_i of transfers under way is read. At the end of a transfer it is half
  *       of a batch that started together, so here n_i is its average over transfer i.
  *   <li>λ_est is reported, and no step of Fig. 7 reads it: N follows the load through what waits.
- *   <li>In the paper each message of a batch needs a worker, so that a large N runs out of them. Where a batch is one request, what
- *       has gathered while all workers were out goes together ({@link Bounds#gathers}).
+ *   <li>In the paper each message of a batch needs a worker, so that a large N runs out of them. Where a batch is one
+ *       request, what has gathered while all workers were out goes together ({@link Bounds#gathers}).
  *   <li>A batch cut short by T neither proves nor disproves capacity, so it does not raise N.
  * </ul>
  *
- * <p>Stable for β &gt; 1 and 0 ≤ α, γ &lt; 1, which {@link Bounds} enforces: N and T_poll never leave their bounds. Rates
- * are doubles, because nothing is conserved here and a filtered estimate needs no last digit. Every comparison of times
- * survives a wrap of the clock. Allocates nothing after construction. For one thread.
+ * <p>Stable for β &gt; 1 and 0 ≤ α, γ &lt; 1, which {@link Bounds} enforces: N and T_poll never leave their bounds.
+ * Rates are doubles, because nothing is conserved here and a filtered estimate needs no last digit. Every comparison of
+ * times survives a wrap of the clock. Allocates nothing after construction. For one thread.
  */
 public final class BatchTuner {
     private static final double NANOS = 1e9;
@@ -77,8 +77,8 @@ public final class BatchTuner {
     }
 
     /**
-     * Tells that a message has come after none waited, in place of the polls that would have found nothing: N is halved for each
-     * T_poll that has passed, and T counts from here. For a publisher that sleeps while it has nothing to do.
+     * Tells that a message has come after none waited, in place of the polls that would have found nothing: N is halved
+     * for each T_poll that has passed, and T counts from here. For a publisher that sleeps while it has nothing to do.
      */
     public void resumed(long nowNs) {
         long idleNs = nowNs - pollAtNs;
@@ -92,8 +92,8 @@ public final class BatchTuner {
     }
 
     /**
-     * How many of the {@code waiting} messages to publish now; 0 for none before {@link #nextTakeNs()}. Any other answer
-     * must be followed by {@link #handedOver}, before which there is nothing more to take.
+     * How many of the {@code waiting} messages to publish now; 0 for none before {@link #nextTakeNs()}. Any other
+     * answer must be followed by {@link #handedOver}, before which there is nothing more to take.
      */
     public int take(int waiting, long nowNs) {
         sampleLoad(nowNs);
@@ -239,8 +239,8 @@ public final class BatchTuner {
      * @param gamma what η_est keeps of its past
      * @param beta T_poll over T_mpt
      * @param atOnce publish as soon as N wait, not only when T_poll expires
-     * @param gathers publish all that wait once N do, not N of them: for a publisher whose batch is one request, with one answer, so that
-     *     a backlog is best sent together
+     * @param gathers publish all that wait once N do, not N of them: for a publisher whose batch is one request, with
+     *     one answer, so that a backlog is best sent together
      */
     public record Bounds(
             int minBatch,

@@ -26,7 +26,9 @@ public sealed interface ConsumerEvent extends CrossesNodes {
             ActorRef<SubscriptionCommand> subscription)
             implements ConsumerEvent {}
 
-    /** An acknowledgement came too late, or was of something else: the consumer does not hold that message (any more). */
+    /**
+     * An acknowledgement came too late, or was of something else: the consumer does not hold that message (any more).
+     */
     record NotHeld(long id) implements ConsumerEvent {}
 
     /** It is no consumer (any more), and holds nothing. Not sent when it unsubscribed. */

@@ -9,8 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What a message carries beside its body, from the one who published it to the one who consumes it, who passes it on with what
- * it publishes in turn. Brokers carry it and do not act on it.
+ * What a message carries beside its body, from the one who published it to the one who consumes it, who passes it on
+ * with what it publishes in turn. Brokers carry it and do not act on it.
  *
  * <pre>
  *  | uint8 version | int64 deadline | uint8 length, workflow id | uint8 headers | uint8 length, name, uint16 length, value | … |

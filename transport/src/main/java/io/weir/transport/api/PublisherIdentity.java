@@ -3,10 +3,11 @@ package io.weir.transport.api;
 import io.weir.config.CrossesNodes;
 
 /**
- * Who publishes, for placement: what a client on a socket says in IDENTIFY. Whoever says nothing is at home at the broker it publishes at.
+ * Who publishes, for placement: what a client on a socket says in IDENTIFY. Whoever says nothing is at home at the
+ * broker it publishes at.
  *
- * @param name of the publisher's own making, which no other publisher has; under it, it is the same at every broker. Empty: nobody in
- *     particular
+ * @param name of the publisher's own making, which no other publisher has; under it, it is the same at every broker.
+ *     Empty: nobody in particular
  * @param group publishers of one group send at the same times; empty: it does so with nobody
  * @param rate messages a second that it is going to publish; 0: to be measured
  */

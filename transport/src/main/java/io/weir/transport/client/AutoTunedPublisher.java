@@ -26,18 +26,23 @@ import org.HdrHistogram.Histogram;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
- * Publishes messages in batches whose size and timing tune themselves to the load and to the broker: the publisher of Balasubramanian et
- * al. ("Auto-tuned Publisher in a Pub/Sub System"), for NSQ's PUB and MPUB. Safe for any number of threads.
+ * Publishes messages in batches whose size and timing tune themselves to the load and to the broker: the publisher of
+ * Balasubramanian et al. ("Auto-tuned Publisher in a Pub/Sub System"), for NSQ's PUB and MPUB. Safe for any number of
+ * threads.
  *
  * <ul>
- *   <li>Messages wait in a bounded store. When it is full, {@link #publish} waits or fails, by {@link PublisherSettings#waitForRoom()}.
- *   <li>Every future completes with an {@link Outcome}, at the latest {@link PublisherSettings#answerWithin()} after {@code publish}.
- *   <li>One thread's messages of a topic reach brokers in order, through reconnects and when a topic moves to another broker. With {@link
- *       PublisherSettings#retry()}, what was on its way when a connection broke is sent again: it may be there twice, the second time
- *       after messages that followed it. A batch that a topic's limit refused as too many at once is tried again in smaller ones, one
- *       after the other: only what was on its way behind it already, and passed, comes before it.
+ *   <li>Messages wait in a bounded store. When it is full, {@link #publish} waits or fails, by
+ *       {@link PublisherSettings#waitForRoom()}.
+ *   <li>Every future completes with an {@link Outcome}, at the latest {@link PublisherSettings#answerWithin()} after
+ *       {@code publish}.
+ *   <li>One thread's messages of a topic reach brokers in order, through reconnects and when a topic moves to another
+ *       broker. With {@link PublisherSettings#retry()}, what was on its way when a connection broke is sent again: it
+ *       may be there twice, the second time after messages that followed it. A batch that a topic's limit refused as
+ *       too many at once is tried again in smaller ones, one after the other: only what was on its way behind it
+ *       already, and passed, comes before it.
  *   <li>It publishes to 10,000 topics at a time; of more, it lets those go that have been idle for a second.
- *   <li>Futures complete on the client's one thread. What is chained to them must not block; {@code ...Async} does not run there.
+ *   <li>Futures complete on the client's one thread. What is chained to them must not block; {@code ...Async} does not
+ *       run there.
  * </ul>
  */
 public final class AutoTunedPublisher implements AutoCloseable {
@@ -93,8 +98,8 @@ public final class AutoTunedPublisher implements AutoCloseable {
     }
 
     /**
-     * Publishes {@code body}, which must not be changed before the outcome is there. Waits if the store is full, as the settings say; on the
-     * client's own thread it does not wait.
+     * Publishes {@code body}, which must not be changed before the outcome is there. Waits if the store is full, as the
+     * settings say; on the client's own thread it does not wait.
      */
     public CompletableFuture<Outcome> publish(String topic, byte[] body) {
         if (body.length < 1 || body.length > client.maxMessageBytes()) {
@@ -165,8 +170,8 @@ public final class AutoTunedPublisher implements AutoCloseable {
     }
 
     /**
-     * Hands every figure to {@code sink} once, to be read whenever it likes. Batch, polling interval, waiting and in flight are those of the
-     * busiest topic, or sums over topics.
+     * Hands every figure to {@code sink} once, to be read whenever it likes. Batch, polling interval, waiting and in
+     * flight are those of the busiest topic, or sums over topics.
      */
     public void gauges(GaugeSink sink) {
         sink.gauge("weir.publisher.batch", () -> most(TopicLane::batchNow));
@@ -431,8 +436,9 @@ public final class AutoTunedPublisher implements AutoCloseable {
         }
 
         /**
-         * A home that breaks is dialled again and again, while its topics go on through any broker: that one has told where the home is
-         * and does not repeat it. Forgotten is a home that no topic has any more, or that was not reached for very long.
+         * A home that breaks is dialled again and again, while its topics go on through any broker: that one has told
+         * where the home is and does not repeat it. Forgotten is a home that no topic has any more, or that was not
+         * reached for very long.
          */
         private void forgetHomes(long nowNs) {
             if (homes.isEmpty()) {
@@ -460,7 +466,9 @@ public final class AutoTunedPublisher implements AutoCloseable {
             });
         }
 
-        /** While there is room for more topics, a quiet one keeps what its tuner has learned and where it is at home. */
+        /**
+         * While there is room for more topics, a quiet one keeps what its tuner has learned and where it is at home.
+         */
         private void letIdleLanesGo(long nowNs) {
             if (lanes.size() > MANY_TOPICS) {
                 lanes.values().removeIf(lane -> {

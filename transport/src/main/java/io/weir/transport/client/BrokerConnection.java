@@ -34,7 +34,8 @@ import javax.net.ssl.SSLParameters;
  * CONNECTING → IDENTIFYING → [SECURING →] [AUTHENTICATING →] OPEN → CLOSED
  * </pre>
  *
- * Frames from the broker: {@code int32 size | int32 type | content}; types 0 response, 1 error, 2 message, 3 where a topic is at home.
+ * Frames from the broker: {@code int32 size | int32 type | content}; types 0 response, 1 error, 2 message, 3 where a
+ * topic is at home.
  */
 final class BrokerConnection {
     private static final int FIRST_BYTES = 64 * 1024;
@@ -496,7 +497,10 @@ final class BrokerConnection {
         owner.closed(this, reason, nowNs);
     }
 
-    /** TLS tells the broker that nothing more comes, as far as the socket takes it; a plain socket has nothing to say but its end. */
+    /**
+     * TLS tells the broker that nothing more comes, as far as the socket takes it; a plain socket has nothing to say
+     * but its end.
+     */
     private void sayGoodbye() {
         if (channel.isConnected()) {
             try {

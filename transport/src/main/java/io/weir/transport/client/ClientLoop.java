@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The client's one thread for input and output. A turn: what others asked for, then sockets, then every worker; so received messages and
- * acknowledgements always come before further transfers.
+ * The client's one thread for input and output. A turn: what others asked for, then sockets, then every worker; so
+ * received messages and acknowledgements always come before further transfers.
  */
 final class ClientLoop implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(ClientLoop.class);
@@ -75,7 +75,9 @@ final class ClientLoop implements Runnable {
         return selector;
     }
 
-    /** Runs it on the loop; not for messages, each of which has a bounded way of its own. False once the loop has ended. */
+    /**
+     * Runs it on the loop; not for messages, each of which has a bounded way of its own. False once the loop has ended.
+     */
     boolean execute(Runnable task) {
         if (!running) {
             return false;

@@ -19,7 +19,8 @@ import javax.net.ssl.SSLContext;
  * @param tls encrypts, and refuses a broker that can't; its host name must be in its certificate
  * @param secret for AUTH, sent where the broker asks for it
  * @param connectWithin for the connection and everything until it can be used
- * @param heartbeat how often the broker asks whether the client is there; a broker that is silent for twice as long is gone
+ * @param heartbeat how often the broker asks whether the client is there; a broker that is silent for twice as long is
+ *     gone
  * @param shortestBackoff before a second attempt; doubles up to the longest, and each is drawn from its upper half
  * @param maxMessageBytes of a message published or consumed; larger ones are refused here
  * @param handlerThreads that run the handlers of all consumers

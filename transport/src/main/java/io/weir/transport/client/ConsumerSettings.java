@@ -7,12 +7,13 @@ import java.time.Duration;
  *
  * @param maxInFlight the credit: messages that it holds unacknowledged, over all its connections
  * @param connections to how many of the client's brokers it connects at a time; one gets the messages of all brokers
- * @param acknowledge whether a message is finished when the handler returns and requeued when it throws; otherwise the handler says so,
- *     then or later
- * @param messageTimeout after which the broker hands a message that was not finished to somebody else; zero: as the broker likes
+ * @param acknowledge whether a message is finished when the handler returns and requeued when it throws; otherwise the
+ *     handler says so, then or later
+ * @param messageTimeout after which the broker hands a message that was not finished to somebody else; zero: as the
+ *     broker likes
  * @param requeueDelay of a message whose handler threw
- * @param shortestBackoff how long the consumer takes nothing after a handler threw; doubles while they go on throwing, and then one
- *     message is tried
+ * @param shortestBackoff how long the consumer takes nothing after a handler threw; doubles while they go on throwing,
+ *     and then one message is tried
  * @param closeWithin how long {@code close} waits for handlers to end
  */
 public record ConsumerSettings(

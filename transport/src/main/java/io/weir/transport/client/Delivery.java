@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A message that the consumer holds until it is finished, requeued, or the broker's time-out is over. Its methods may be called from any
- * thread, later too; the first of {@link #finish} and {@link #requeue} counts.
+ * A message that the consumer holds until it is finished, requeued, or the broker's time-out is over. Its methods may
+ * be called from any thread, later too; the first of {@link #finish} and {@link #requeue} counts.
  */
 public final class Delivery {
     private final MessageConsumer consumer;
@@ -74,7 +74,8 @@ public final class Delivery {
     }
 
     /**
-     * The message should come again, to anybody. Once the broker's time-out is over it does so anyway, and nothing is said.
+     * The message should come again, to anybody. Once the broker's time-out is over it does so anyway, and nothing is
+     * said.
      *
      * @return false if it was decided before
      */
@@ -111,7 +112,10 @@ public final class Delivery {
         return timeoutNs > 0 && nowNs - takenNs > timeoutNs;
     }
 
-    /** Whether it counts against the broker's credit for certain. Well before its time-out, because the broker's clock was ahead by the way. */
+    /**
+     * Whether it counts against the broker's credit for certain. Well before its time-out, because the broker's clock
+     * was ahead by the way.
+     */
     boolean counts(long nowNs) {
         return timeoutNs == 0 || nowNs - takenNs <= timeoutNs / 2;
     }

@@ -13,9 +13,9 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Keeps one connection to one of several brokers. All addresses of a broker's host are tried in turn; then, or when the connection breaks,
- * the next broker is, after a pause that doubles with every failure in a row and is drawn from its upper half, so that clients do not come
- * back all at once.
+ * Keeps one connection to one of several brokers. All addresses of a broker's host are tried in turn; then, or when the
+ * connection breaks, the next broker is, after a pause that doubles with every failure in a row and is drawn from its
+ * upper half, so that clients do not come back all at once.
  */
 final class Dialer implements BrokerConnection.Owner {
     private final ClientLoop loop;

@@ -11,8 +11,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Looks up hosts' addresses on threads of its own, which may take long, while everything else goes on. A host is looked up once at a time,
- * whoever asks, so that a name server that does not answer costs a thread a name. When all threads are taken, a further lookup fails.
+ * Looks up hosts' addresses on threads of its own, which may take long, while everything else goes on. A host is looked
+ * up once at a time, whoever asks, so that a name server that does not answer costs a thread a name. When all threads
+ * are taken, a further lookup fails.
  */
 final class HostLookup implements AutoCloseable {
     private static final int MOST_THREADS = 32;
@@ -36,7 +37,10 @@ final class HostLookup implements AutoCloseable {
                 0, MOST_THREADS, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
     }
 
-    /** At least one address, or a failure. Nobody may complete what this returns, nor chain anything to it: others have it too. */
+    /**
+     * At least one address, or a failure. Nobody may complete what this returns, nor chain anything to it: others have
+     * it too.
+     */
     CompletableFuture<InetAddress[]> addresses(String host) {
         CompletableFuture<InetAddress[]> fresh = new CompletableFuture<>();
         CompletableFuture<InetAddress[]> present = underWay.putIfAbsent(host, fresh);

@@ -22,16 +22,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Consumes a channel. It holds no more messages than its credit, so every queue behind it is bounded by that. A lost connection is opened
- * again, at the next broker; what was held on it goes to somebody else, or comes again. So does what was held for longer than the broker's
- * time-out: as long as a handler is still at it, the broker gets that much less credit, and what only waited for a handler is left.
+ * Consumes a channel. It holds no more messages than its credit, so every queue behind it is bounded by that. A lost
+ * connection is opened again, at the next broker; what was held on it goes to somebody else, or comes again. So does
+ * what was held for longer than the broker's time-out: as long as a handler is still at it, the broker gets that much
+ * less credit, and what only waited for a handler is left.
  *
- * <p>When a handler throws, the consumer takes nothing for a while, then one message; when that is handled, all of its credit counts again,
- * otherwise it waits twice as long.
+ * <p>When a handler throws, the consumer takes nothing for a while, then one message; when that is handled, all of its
+ * credit counts again, otherwise it waits twice as long.
  */
 public final class MessageConsumer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MessageConsumer.class);
-    /** Deliveries of lost connections may wait for a handler beside those of the present one; so many times the credit, and it breaks too. */
+    /**
+     * Deliveries of lost connections may wait for a handler beside those of the present one; so many times the credit,
+     * and it breaks too.
+     */
     private static final int MOST_CREDITS = 10;
 
     private static final long WARN_AGAIN_NS = TimeUnit.MINUTES.toNanos(1);

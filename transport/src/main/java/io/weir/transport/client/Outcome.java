@@ -11,8 +11,8 @@ public sealed interface Outcome {
     }
 
     /**
-     * The topic's limit did not let it pass, and it was not published: it was over the limit of a topic that polices, or was held up for as
-     * long as a topic that shapes does, or too many waited there already.
+     * The topic's limit did not let it pass, and it was not published: it was over the limit of a topic that polices,
+     * or was held up for as long as a topic that shapes does, or too many waited there already.
      *
      * @param retryAfter when there will be tokens if nobody else takes them; empty if the broker does not know
      */
@@ -21,7 +21,9 @@ public sealed interface Outcome {
     /** It was not published, and why. */
     record Failed(String reason) implements Outcome {}
 
-    /** It may have been published, or may not: it was on its way when the connection broke, or no answer came in time. */
+    /**
+     * It may have been published, or may not: it was on its way when the connection broke, or no answer came in time.
+     */
     record Unknown(String reason) implements Outcome {}
 
     default boolean accepted() {

@@ -7,13 +7,15 @@ import java.time.Duration;
  * How a publisher batches, and what it does when things do not go on.
  *
  * @param batching what the tuner may choose from, for each topic; {@code Bounds.fixed} turns tuning off
- * @param workers batches of a topic that are on their way at a time. Two are enough for a publisher that gathers: while one is answered, the
- *     next is on its way, and batches grow as they must. More leave more messages' outcomes unknown when a connection breaks
+ * @param workers batches of a topic that are on their way at a time. Two are enough for a publisher that gathers: while
+ *     one is answered, the next is on its way, and batches grow as they must. More leave more messages' outcomes
+ *     unknown when a connection breaks
  * @param maxMessages that the store holds: waiting, or sent and not answered
  * @param maxBytes of those messages
  * @param waitForRoom how long {@code publish} waits when the store is full; zero: fails at once
  * @param answerWithin after which a message's future completes in any case
- * @param retry whether a message whose connection broke before the answer is sent again (at least once), or ends as unknown
+ * @param retry whether a message whose connection broke before the answer is sent again (at least once), or ends as
+ *     unknown
  * @param closeWithin how long {@code close} waits for the outcomes of what is still there
  */
 public record PublisherSettings(

@@ -4,8 +4,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The room for a publisher's messages, from {@code publish} until their outcome. A full store makes callers wait or fail. Callers take
- * room on their own threads, so that no transfer can keep a message from being received.
+ * The room for a publisher's messages, from {@code publish} until their outcome. A full store makes callers wait or
+ * fail. Callers take room on their own threads, so that no transfer can keep a message from being received.
  */
 final class Store {
     private final int maxMessages;

@@ -9,18 +9,21 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A publisher's messages of one topic, in order, and the tuner that batches them. All that is on its way is on one connection: the lane
- * changes to another only when nothing is, so that messages cannot overtake each other. For the loop's thread, but for the figures.
+ * A publisher's messages of one topic, in order, and the tuner that batches them. All that is on its way is on one
+ * connection: the lane changes to another only when nothing is, so that messages cannot overtake each other. For the
+ * loop's thread, but for the figures.
  *
  * <p>The seed's workers are here the batches that may be on their way at a time: a worker is taken by a batch until its
- * acknowledgement, as in the paper, and needs no thread meanwhile. Receiving needs none of them, which is more than priority.
+ * acknowledgement, as in the paper, and needs no thread meanwhile. Receiving needs none of them, which is more than
+ * priority.
  *
- * <p>T_mpt is not quite the paper's, nor the lab's: there it includes the wait for workers, here only the way into the connection's buffer,
- * since a lane takes nothing while all workers are out. In the paper each message needs a worker, so the wait says that N is too large for
- * them. Here a batch needs one, however large; what comes while all are out gathers and goes together with the next, and N has no part in
- * it. Were the wait counted, T_poll would grow to the broker's round trip, and with it N_max = η·T_poll: messages that find a worker free
- * would wait for company, and longest where the broker is slow already. The price is that T_poll stays near its minimum and "handed over
- * late" is rare: N follows what waits, up by one with each full batch and down by half with each poll that finds less.
+ * <p>T_mpt is not quite the paper's, nor the lab's: there it includes the wait for workers, here only the way into the
+ * connection's buffer, since a lane takes nothing while all workers are out. In the paper each message needs a worker,
+ * so the wait says that N is too large for them. Here a batch needs one, however large; what comes while all are out
+ * gathers and goes together with the next, and N has no part in it. Were the wait counted, T_poll would grow to the
+ * broker's round trip, and with it N_max = η·T_poll: messages that find a worker free would wait for company, and
+ * longest where the broker is slow already. The price is that T_poll stays near its minimum and "handed over late" is
+ * rare: N follows what waits, up by one with each full batch and down by half with each poll that finds less.
  */
 final class TopicLane {
     /** Of a whole batch; brokers take at least 5 MiB. */
@@ -170,7 +173,10 @@ final class TopicLane {
         tuner.lost(transfer.messages.size(), nowNs);
     }
 
-    /** The broker refused it and took nothing of it: its messages are tried again after a pause, at most {@code most} at once. */
+    /**
+     * The broker refused it and took nothing of it: its messages are tried again after a pause, at most {@code most} at
+     * once.
+     */
     void tryFewer(Transfer transfer, int most, long nowNs) {
         cap = Math.max(1, most);
         pausedUntilNs = nowNs + (SHORTEST_PAUSE_NS << Math.min(refusals, MOST_DOUBLINGS));

@@ -9,9 +9,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An application's access to a Weir cluster, or to anything that speaks NSQ V2. Its publishers and consumers share one thread for input and
- * output and the handler threads of {@link ClientSettings#handlerThreads()}; others look up host names while there is something to look
- * up. Connections are opened when they are needed, and opened again when they break.
+ * An application's access to a Weir cluster, or to anything that speaks NSQ V2. Its publishers and consumers share one
+ * thread for input and output and the handler threads of {@link ClientSettings#handlerThreads()}; others look up host
+ * names while there is something to look up. Connections are opened when they are needed, and opened again when they
+ * break.
  */
 public final class WeirClient implements AutoCloseable {
     private static final AtomicInteger NUMBER = new AtomicInteger();

@@ -9,10 +9,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Who may publish and consume what: whoever knows a token's secret has that token's rights. Serves every way in, so it knows
- * nothing of any protocol. Immutable; for any thread.
+ * Who may publish and consume what: whoever knows a token's secret has that token's rights. Serves every way in, so it
+ * knows nothing of any protocol. Immutable; for any thread.
  *
- * <p>Of secrets only digests are kept, and all of them are compared each time: how long that takes tells nobody anything.
+ * <p>Of secrets only digests are kept, and all of them are compared each time: how long that takes tells nobody
+ * anything.
  */
 public final class AccessRights {
     /** Nobody is asked, and everybody may do everything. */

@@ -11,11 +11,12 @@ import java.util.concurrent.TimeUnit;
 /**
  * A client's bytes: its wire, one buffer for what came and one for what is to be sent.
  *
- * <p>The out buffer is bounded, and its last bytes are kept for answers. A message that finds no room is not taken, and the channel keeps it;
- * when there is no room for answers, the connection reads no command.
+ * <p>The out buffer is bounded, and its last bytes are kept for answers. A message that finds no room is not taken, and
+ * the channel keeps it; when there is no room for answers, the connection reads no command.
  *
- * <p>Small buffers that hold nothing go back to the pool at once, so an idle client has none. Large ones stay until the client is quiet for a
- * while: a client that needed one is likely to need it again. A client for which the pool has no buffer is closed.
+ * <p>Small buffers that hold nothing go back to the pool at once, so an idle client has none. Large ones stay until the
+ * client is quiet for a while: a client that needed one is likely to need it again. A client for which the pool has no
+ * buffer is closed.
  */
 final class ClientStream {
     /** Buffers of busy connections grow to this, so that one system call carries hundreds of messages. */
@@ -118,7 +119,10 @@ final class ClientStream {
         return early;
     }
 
-    /** Lets go of commands that are carried out, and makes room for the next. @param wanted the bytes that it has in all, 0 if there is none */
+    /**
+     * Lets go of commands that are carried out, and makes room for the next. @param wanted the bytes that it has in
+     * all, 0 if there is none
+     */
     void endCommands(int wanted, long nowNs) {
         if (wantedBytes == 0 || start > 0) {
             begunNs = nowNs;
@@ -131,7 +135,10 @@ final class ClientStream {
         }
     }
 
-    /** Whether a command takes longer to come than its bytes do on a very slow line: it holds memory that others could use. */
+    /**
+     * Whether a command takes longer to come than its bytes do on a very slow line: it holds memory that others could
+     * use.
+     */
     boolean dribbles(long nowNs) {
         return wantedBytes > 0
                 && nowNs - begunNs > stallNs + wantedBytes * TimeUnit.SECONDS.toNanos(1) / SLOWEST_BYTES_A_SECOND;
@@ -327,7 +334,10 @@ final class ClientStream {
         return to;
     }
 
-    /** Looks whether the buffers were used since the last look; answers whether they now go back because they were not for long. */
+    /**
+     * Looks whether the buffers were used since the last look; answers whether they now go back because they were not
+     * for long.
+     */
     boolean shrinkIfQuiet() {
         quietLooks = used ? 0 : quietLooks + 1;
         used = false;

@@ -80,8 +80,8 @@ final class CommandDecoder {
     /**
      * Decodes the command that begins at {@code from}.
      *
-     * @return how many bytes it takes, {@link #MORE} if {@link #wantedBytes} from its beginning on are not all there yet, or
-     *     {@link #BAD} with an {@link #error}
+     * @return how many bytes it takes, {@link #MORE} if {@link #wantedBytes} from its beginning on are not all there
+     *     yet, or {@link #BAD} with an {@link #error}
      */
     int decode(ByteBuffer in, int from, int end) {
         verb = null;
@@ -122,7 +122,9 @@ final class CommandDecoder {
         };
     }
 
-    /** Nearly all commands are one of two, in their plainest form: those in one pass. Any other leaves the verb unset. */
+    /**
+     * Nearly all commands are one of two, in their plainest form: those in one pass. Any other leaves the verb unset.
+     */
     private int decodeUsual(ByteBuffer in, int from, int end) {
         int word = in.getInt(from);
         if (word == FIN_WORD && in.get(from + FIN_BYTES - 1) == '\n' && hex(in, from + 4)) {

@@ -10,15 +10,16 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One client: its state, and which command is carried out when. What the commands do is with its sessions: {@link Negotiation},
- * {@link PublisherSession} and {@link ConsumerSession}; its bytes are with {@link ClientStream}.
+ * One client: its state, and which command is carried out when. What the commands do is with its sessions:
+ * {@link Negotiation}, {@link PublisherSession} and {@link ConsumerSession}; its bytes are with {@link ClientStream}.
  *
- * <p>Commands are carried out in order, and answers come in order. While the answer of a publication is open, commands that have no
- * answer (FIN, RDY, REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes on one connection keeps
- * acknowledging. At the first command that wants an answer the connection is not read any further. So a throttled topic holds back the others
- * that are published on the same connection.
+ * <p>Commands are carried out in order, and answers come in order. While the answer of a publication is open, commands
+ * that have no answer (FIN, RDY, REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes
+ * on one connection keeps acknowledging. At the first command that wants an answer the connection is not read any
+ * further. So a throttled topic holds back the others that are published on the same connection.
  *
- * <p>Errors come in their turn too, behind the answers of the publications before them. Most of them end the connection.
+ * <p>Errors come in their turn too, behind the answers of the publications before them. Most of them end the
+ * connection.
  *
  * <table>
  *   <caption>States</caption>
@@ -85,16 +86,21 @@ final class Connection {
     /** By when a client that is not {@link State#OPEN} has to be done with it. */
     private long untilNs;
     /**
-     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer was whole,
-     * however late its turn is. What waits with the kernel or in a layer counts from when it is read.
+     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer
+     * was whole, however late its turn is. What waits with the kernel or in a layer counts from when it is read.
      */
     private long arrivedNs;
 
     private long lastHeartbeatNs;
-    /** Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not blame its clients. */
+    /**
+     * Heartbeats since the client was last heard of. Counted, not timed: a broker that stood still itself must not
+     * blame its clients.
+     */
     private int unanswered;
 
-    /** The loop's notes: whether it is in the lists of those to be flushed and resumed, and where among all connections. */
+    /**
+     * The loop's notes: whether it is in the lists of those to be flushed and resumed, and where among all connections.
+     */
     boolean dirty;
 
     boolean resuming;
@@ -370,7 +376,10 @@ final class Connection {
         return publisher.isIdle();
     }
 
-    /** An error that ends the connection; in its turn, so that it is not taken for the answer of a publication that waits. */
+    /**
+     * An error that ends the connection; in its turn, so that it is not taken for the answer of a publication that
+     * waits.
+     */
     void fail(String error) {
         if (state == State.OPEN && !publisher.isIdle()) {
             publisher.failInTurn(error);

@@ -9,7 +9,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * A client as a consumer of one channel: SUB, RDY, FIN, REQ, TOUCH and CLS, and the messages that it is sent.
  *
- * <p>A consumer that asked for a sample gets each message with that chance; the others are finished in its name, as if it had had them.
+ * <p>A consumer that asked for a sample gets each message with that chance; the others are finished in its name, as if
+ * it had had them.
  */
 final class ConsumerSession implements Subscriber {
     /** {@link #nsqd} is nsqd's number for it, which statistics show. */
@@ -45,7 +46,9 @@ final class ConsumerSession implements Subscriber {
     /** A message found no room: the channel waits to be told that there is some. */
     private boolean wantsRoom;
 
-    /** What has been delivered here only to be finished: it was not in the sample. Its bound is the consumer's credit. */
+    /**
+     * What has been delivered here only to be finished: it was not in the sample. Its bound is the consumer's credit.
+     */
     private long[] skipped = NONE;
 
     private int skippedCount;

@@ -9,7 +9,9 @@ public interface Duty {
     /** Does what is due, without waiting for anything; answers how much it did. */
     int doWork(long nowNs);
 
-    /** When it wants to be called though nothing else happens, on the clock of {@code nowNs}, or {@link #NO_DEADLINE}. */
+    /**
+     * When it wants to be called though nothing else happens, on the clock of {@code nowNs}, or {@link #NO_DEADLINE}.
+     */
     long nextDeadlineNs();
 
     /** What wakes the loop when it is readable; null for none. */

@@ -27,10 +27,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread of a broker's message path. A turn: wait for sockets or a deadline, read and carry out what came, do the
- * duties, send what came of it, consumers first. A message goes from its publisher's socket to its consumers' within one
- * turn, on one thread, and buffers are sent once a turn: at low load that adds nothing, at high load a system call carries
- * many messages.
+ * The one thread of a broker's message path. A turn: wait for sockets or a deadline, read and carry out what came, do
+ * the duties, send what came of it, consumers first. A message goes from its publisher's socket to its consumers'
+ * within one turn, on one thread, and buffers are sent once a turn: at low load that adds nothing, at high load a
+ * system call carries many messages.
  *
  * <p>Own selector loop rather than Netty because it allocates nothing per message.
  */
@@ -308,7 +308,9 @@ public final class GatewayLoop implements AutoCloseable {
         }
     }
 
-    /** A client without heartbeats may vanish. The kernel then notices, after about two minutes where that can be set. */
+    /**
+     * A client without heartbeats may vanish. The kernel then notices, after about two minutes where that can be set.
+     */
     private static void keepAlive(SocketChannel channel) throws IOException {
         channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
         if (channel.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
@@ -430,7 +432,10 @@ public final class GatewayLoop implements AutoCloseable {
         return connections.stream().map(Connection::stats).toList();
     }
 
-    /** Hands a handshake's arithmetic to another thread. All handshakes share it: they wait for each other, messages do not wait. */
+    /**
+     * Hands a handshake's arithmetic to another thread. All handshakes share it: they wait for each other, messages do
+     * not wait.
+     */
     void workElsewhere(Connection connection, Runnable work) {
         if (worker == null) {
             worker = Executors.newSingleThreadExecutor(task -> {

@@ -10,8 +10,9 @@ import java.util.concurrent.TimeUnit;
  * @param maxBodyBytes of a whole batch
  * @param maxReady the most messages a consumer may leave unacknowledged
  * @param bufferBytes of a connection's buffer each way; it grows for one larger message and shrinks again
- * @param maxBufferBytes of all connections' buffers together. From the half on busy connections do not grow theirs, from three quarters
- *     on there are none for larger messages, and who needs one is closed with an error; small ones there are to the last
+ * @param maxBufferBytes of all connections' buffers together. From the half on busy connections do not grow theirs,
+ *     from three quarters on there are none for larger messages, and who needs one is closed with an error; small ones
+ *     there are to the last
  * @param heartbeatNs between heartbeats, unless the client says otherwise
  * @param maxHeartbeatNs the most a client may ask for
  * @param messageTimeoutNs unless the client says otherwise

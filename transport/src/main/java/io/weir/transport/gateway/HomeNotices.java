@@ -4,8 +4,8 @@ import io.weir.config.value.BrokerId;
 import java.nio.ByteBuffer;
 
 /**
- * What a client knows of its topics' homes, so that it is told only news. Finds a topic by its name's bytes, without making an object of them.
- * Remembers {@value #MOST} topics; the client is not told of more.
+ * What a client knows of its topics' homes, so that it is told only news. Finds a topic by its name's bytes, without
+ * making an object of them. Remembers {@value #MOST} topics; the client is not told of more.
  */
 final class HomeNotices {
     private static final int MOST = 1024;
@@ -19,7 +19,10 @@ final class HomeNotices {
         return size == 0;
     }
 
-    /** Whether the client does not know that this is the topic's home; a home here, of a topic that never had another, is no news. */
+    /**
+     * Whether the client does not know that this is the topic's home; a home here, of a topic that never had another,
+     * is no news.
+     */
     boolean isNews(ByteBuffer in, int at, int length, BrokerId home, boolean here) {
         int slot = slot(in, at, length);
         return topics[slot] == null ? !here && size < MOST : !homes[slot].equals(home);

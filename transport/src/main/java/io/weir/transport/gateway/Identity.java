@@ -10,19 +10,20 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a client said of itself and asked for in IDENTIFY. Fields that the gateway does not know are ignored, as clients of all ages send all
- * sorts; a known one with a value that makes no sense is refused.
+ * What a client said of itself and asked for in IDENTIFY. Fields that the gateway does not know are ignored, as clients
+ * of all ages send all sorts; a known one with a value that makes no sense is refused.
  *
- * <p>{@code output_buffer_size} and {@code output_buffer_timeout} are checked as nsqd does and change nothing: what is to be sent goes out
- * once in a turn of the loop, so messages share system calls under load and none is held back for company. That is what the answer says: a
- * time-out of 0, and the size of the buffer that there is.
+ * <p>{@code output_buffer_size} and {@code output_buffer_timeout} are checked as nsqd does and change nothing: what is
+ * to be sent goes out once in a turn of the loop, so messages share system calls under load and none is held back for
+ * company. That is what the answer says: a time-out of 0, and the size of the buffer that there is.
  *
  * @param heartbeatNs 0: none
  * @param sampleRate the percentage of messages that it wants, 0 for all
  * @param deflateLevel as granted; 0 without deflate
  * @param group which publishers' bursts come together; empty if it did not say, as the other texts
  * @param expectedRate messages a second that it is going to publish; 0 if it did not say
- * @param publisher a name of the client's own making that no other publisher has, under which it is the same publisher at every broker
+ * @param publisher a name of the client's own making that no other publisher has, under which it is the same publisher
+ *     at every broker
  * @param wantsHomes whether it wants to be told where its publishers of a topic belong
  */
 record Identity(
@@ -148,8 +149,9 @@ record Identity(
     }
 
     /**
-     * An error as this client hears it. Who takes what it does not know for success is told that its message is bad, which it hands to its
-     * application, and then what the matter is: better a failure under the wrong name than a message lost without a word.
+     * An error as this client hears it. Who takes what it does not know for success is told that its message is bad,
+     * which it hands to its application, and then what the matter is: better a failure under the wrong name than a
+     * message lost without a word.
      */
     String heard(String error) {
         boolean known = !userAgent.equals(DEAF) || KNOWN_TO_THE_DEAF.stream().anyMatch(error::startsWith);
@@ -282,8 +284,8 @@ record Identity(
     }
 
     /**
-     * Compact, because one client looks for the text {@code "snappy":true}; the version must not look like nsqd's oldest. Only a client that
-     * asked for homes, which no other than ours does, is told which broker this is.
+     * Compact, because one client looks for the text {@code "snappy":true}; the version must not look like nsqd's
+     * oldest. Only a client that asked for homes, which no other than ours does, is told which broker this is.
      */
     String answer(GatewaySettings settings, ClientTerms terms, String version, Optional<BrokerId> self) {
         String answer = "{\"max_rdy_count\":" + settings.maxReady() + ",\"version\":\"" + version

@@ -7,8 +7,8 @@ public interface MessagePort extends Duty {
      *
      * @param request its caller's again when this returns
      * @param nowNs what the loop read when the sockets woke it
-     * @return false if it would overtake those that it {@link PublishRequest#follows}: nothing was done, and it can be tried again when
-     *     the publisher is told the outcome of one of them
+     * @return false if it would overtake those that it {@link PublishRequest#follows}: nothing was done, and it can be
+     *     tried again when the publisher is told the outcome of one of them
      */
     boolean publish(PublishRequest request, long nowNs);
 

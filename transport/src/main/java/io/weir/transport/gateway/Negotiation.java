@@ -15,8 +15,9 @@ import java.util.Set;
 /**
  * What a client and this broker agree on: IDENTIFY, the layers that it asks for, and AUTH.
  *
- * <p>Layers are put between the stream and its socket one by one, as {@link Wire}s, each when the answer before it has gone: the answer to IDENTIFY
- * in plain, OK over TLS, OK over the compression. Commands wait until all layers are there.
+ * <p>Layers are put between the stream and its socket one by one, as {@link Wire}s, each when the answer before it has
+ * gone: the answer to IDENTIFY in plain, OK over TLS, OK over the compression. Commands wait until all layers are
+ * there.
  *
  * <table>
  *   <caption>Stages</caption>

@@ -3,8 +3,8 @@ package io.weir.transport.gateway;
 import java.util.Arrays;
 
 /**
- * A client's publications that are not answered yet, in the order in which they came. Answers keep that order, outcomes may not: an outcome
- * waits here for those before it.
+ * A client's publications that are not answered yet, in the order in which they came. Answers keep that order, outcomes
+ * may not: an outcome waits here for those before it.
  */
 final class OpenPublications {
     /** At most so many. */

@@ -7,11 +7,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * What is to be published, as places in its caller's buffer, which are valid during the call: whoever wants to keep something copies
- * it. Its owner fills it again and again, so that a publication allocates nothing.
+ * What is to be published, as places in its caller's buffer, which are valid during the call: whoever wants to keep
+ * something copies it. Its owner fills it again and again, so that a publication allocates nothing.
  *
- * <p>The body is one message's, or a batch: each message after its length (four bytes, big endian), all of them checked. A context
- * is that of every message.
+ * <p>The body is one message's, or a batch: each message after its length (four bytes, big endian), all of them
+ * checked. A context is that of every message.
  */
 public final class PublishRequest {
     private static final VarHandle BIG_ENDIAN_INT =
@@ -35,7 +35,8 @@ public final class PublishRequest {
      * Begins anew, with neither context nor delay.
      *
      * @param newTicket names this publication to its publisher
-     * @param newArrivalNs when it came to the cluster, by this broker's clock: now, or before if it came to another broker
+     * @param newArrivalNs when it came to the cluster, by this broker's clock: now, or before if it came to another
+     *     broker
      */
     public PublishRequest begin(Publisher newPublisher, long newTicket, ByteBuffer newIn, long newArrivalNs) {
         publisher = newPublisher;

@@ -4,16 +4,16 @@ import io.weir.config.value.BrokerId;
 import java.nio.ByteBuffer;
 
 /**
- * Whoever published: a client, or another broker. It is told the outcome of each publication once. It must not publish during that
- * call, because the topic is in the midst of its work.
+ * Whoever published: a client, or another broker. It is told the outcome of each publication once. It must not publish
+ * during that call, because the topic is in the midst of its work.
  */
 public interface Publisher {
     /** The {@link #id} of one that is nobody in particular, such as a request over HTTP. */
     long NOBODY = 0;
 
     /**
-     * Who it is, for placement: the same for as long as it publishes, at whichever broker. The home of {@link #NOBODY} is the broker where it
-     * came in.
+     * Who it is, for placement: the same for as long as it publishes, at whichever broker. The home of {@link #NOBODY}
+     * is the broker where it came in.
      */
     default long id() {
         return NOBODY;
@@ -43,8 +43,8 @@ public interface Publisher {
     }
 
     /**
-     * It is on its way to its home; the outcome follows. What is published until then {@link PublishRequest#follows} it, and need not
-     * wait.
+     * It is on its way to its home; the outcome follows. What is published until then {@link PublishRequest#follows}
+     * it, and need not wait.
      */
     default void forwarded(long ticket, BrokerId home) {}
 
@@ -68,8 +68,8 @@ public interface Publisher {
     }
 
     /**
-     * Told with every publication, before its outcome, by a broker that has links: where this publisher's messages of that topic pass the
-     * limit.
+     * Told with every publication, before its outcome, by a broker that has links: where this publisher's messages of
+     * that topic pass the limit.
      *
      * @param in holds the topic's name at {@code topicAt}, during the call
      * @param home null for this broker

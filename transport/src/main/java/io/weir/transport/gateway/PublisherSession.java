@@ -9,12 +9,12 @@ import java.util.concurrent.TimeUnit;
 /**
  * A client as a publisher: PUB, MPUB and DPUB, and their answers in the order of the commands.
  *
- * <p>A publication that waits for its token leaves its answer open. Only publications that are on their way to a home at another broker may be
- * followed by further ones before that, up to {@link OpenPublications#MOST}.
+ * <p>A publication that waits for its token leaves its answer open. Only publications that are on their way to a home
+ * at another broker may be followed by further ones before that, up to {@link OpenPublications#MOST}.
  *
- * <p>What a limit refuses was not published, be it refused at once (police) or after the longest wait (shape): {@code E_PUB_FAILED PUB
- * refused: …} (MPUB, DPUB), with "retry after N ms" where that is known. The connection stays open, so that a client which reads errors can come
- * again. After any other error it ends.
+ * <p>What a limit refuses was not published, be it refused at once (police) or after the longest wait (shape):
+ * {@code E_PUB_FAILED PUB refused: …} (MPUB, DPUB), with "retry after N ms" where that is known. The connection stays
+ * open, so that a client which reads errors can come again. After any other error it ends.
  */
 final class PublisherSession implements Publisher {
     private final Connection connection;

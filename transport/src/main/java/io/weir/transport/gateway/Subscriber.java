@@ -3,8 +3,8 @@ package io.weir.transport.gateway;
 import java.nio.ByteBuffer;
 
 /**
- * Whoever consumes: a client, or another broker on behalf of one. It must not call its {@link Subscription} during the calls here: the channel is
- * in the midst of its work.
+ * Whoever consumes: a client, or another broker on behalf of one. It must not call its {@link Subscription} during the
+ * calls here: the channel is in the midst of its work.
  */
 public interface Subscriber {
     /**
@@ -14,7 +14,10 @@ public interface Subscriber {
      */
     boolean deliver(long timestampNs, int attempts, long id, ByteBuffer body, int bodyAt, int bodyLength);
 
-    /** As the other, for a message with a context, which stands in the same buffer; whoever has no use for it gets the body alone. */
+    /**
+     * As the other, for a message with a context, which stands in the same buffer; whoever has no use for it gets the
+     * body alone.
+     */
     default boolean deliver(
             long timestampNs,
             int attempts,

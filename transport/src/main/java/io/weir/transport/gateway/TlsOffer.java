@@ -24,7 +24,9 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 
-/** The broker's certificate and key, with which it makes its end of clients' TLS connections. 1.2 and 1.3 are spoken. */
+/**
+ * The broker's certificate and key, with which it makes its end of clients' TLS connections. 1.2 and 1.3 are spoken.
+ */
 public final class TlsOffer {
     private static final Pattern PKCS8 = Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----");
     private static final char[] IN_MEMORY_ONLY = new char[0];

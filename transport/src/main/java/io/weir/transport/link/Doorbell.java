@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a peer that has written says so, with one datagram, to a thread that sleeps in a selector instead of looking into empty
- * streams. A knock carries nothing, so a lost one costs time only, and a forged one a look into the streams.
+ * Where a peer that has written says so, with one datagram, to a thread that sleeps in a selector instead of looking
+ * into empty streams. A knock carries nothing, so a lost one costs time only, and a forged one a look into the streams.
  */
 final class Doorbell implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Doorbell.class);

@@ -16,11 +16,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One pair's two streams, seen from one end: asks for them, reads, and reports what comes. {@link LinkHandshake} says whether the two ends have
- * a connection, {@link LinkSender} sends.
+ * One pair's two streams, seen from one end: asks for them, reads, and reports what comes. {@link LinkHandshake} says
+ * whether the two ends have a connection, {@link LinkSender} sends.
  *
- * <p>The broker's thread reads ({@link #poll}) and offers; the link thread {@link #tend}s: asks for streams, and says hello when the
- * broker's has nothing to do. Both tend and poll only in their {@link LinkLock}, so all state but that of offers has one owner at a time.
+ * <p>The broker's thread reads ({@link #poll}) and offers; the link thread {@link #tend}s: asks for streams, and says
+ * hello when the broker's has nothing to do. Both tend and poll only in their {@link LinkLock}, so all state but that
+ * of offers has one owner at a time.
  */
 final class Link implements ControlledFragmentHandler {
     private static final Logger LOG = LoggerFactory.getLogger(Link.class);
@@ -54,7 +55,10 @@ final class Link implements ControlledFragmentHandler {
     /** As it was last reported to be connected. */
     private Peer connected;
 
-    /** The fragments of a frame that came so far, of bytes outside the heap like the streams': whoever reads a frame finds a ByteBuffer under it. */
+    /**
+     * The fragments of a frame that came so far, of bytes outside the heap like the streams': whoever reads a frame
+     * finds a ByteBuffer under it.
+     */
     private final UnsafeBuffer assembly = new UnsafeBuffer(ByteBuffer.allocateDirect(0));
 
     private int assembled;
@@ -157,7 +161,9 @@ final class Link implements ControlledFragmentHandler {
         return handshake.hasFallen() || handshake.isSilent(turnNs) || hasFrames();
     }
 
-    /** By the broker's thread, in its turn: reports up to about {@code limit} frames and changes, and answers how many. */
+    /**
+     * By the broker's thread, in its turn: reports up to about {@code limit} frames and changes, and answers how many.
+     */
     int poll(LinkEvents to, int limit, long nowNs) {
         turnNs = nowNs;
         events = to;

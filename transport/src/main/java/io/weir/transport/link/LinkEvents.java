@@ -3,9 +3,9 @@ package io.weir.transport.link;
 import org.agrona.DirectBuffer;
 
 /**
- * What a broker hears from its links, told to the thread that calls {@link Links#poll} and in the order in which it happened: frames of
- * a peer come after its {@code onPeerConnected} and before its {@code onPeerLost}. A peer that comes back, in the same life or a
- * later one, is connected anew.
+ * What a broker hears from its links, told to the thread that calls {@link Links#poll} and in the order in which it
+ * happened: frames of a peer come after its {@code onPeerConnected} and before its {@code onPeerLost}. A peer that
+ * comes back, in the same life or a later one, is connected anew.
  */
 public interface LinkEvents {
     /** Both directions work, and the peer takes what is offered. */

@@ -19,9 +19,9 @@ import org.agrona.MutableDirectBuffer;
  *         +---------+------+-----------------------+--------------+---------------------------------------------------------+
  * </pre>
  *
- * {@code session} numbers the sender's streams to this peer, later ones higher; {@code heard} is the session in which the
- * sender hears the peer, or 0. {@code ageNs} is how long ago the message reached its first broker when it was sent: an age and not a time,
- * because the clocks of two hosts do not compare.
+ * {@code session} numbers the sender's streams to this peer, later ones higher; {@code heard} is the session in which
+ * the sender hears the peer, or 0. {@code ageNs} is how long ago the message reached its first broker when it was sent:
+ * an age and not a time, because the clocks of two hosts do not compare.
  */
 final class LinkFrames {
     static final byte VERSION = 1;

@@ -6,9 +6,9 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How the two ends of a link agree on a connection, so that no frame of an earlier one can pass for one of the present. Every publication is a
- * session with a number; each end says, in hellos, its own session and the one that it hears. For whoever has the {@link LinkLock}, except for
- * what says otherwise.
+ * How the two ends of a link agree on a connection, so that no frame of an earlier one can pass for one of the present.
+ * Every publication is a session with a number; each end says, in hellos, its own session and the one that it hears.
+ * For whoever has the {@link LinkLock}, except for what says otherwise.
  *
  * <table>
  *   <caption>States</caption>
@@ -47,7 +47,9 @@ final class LinkHandshake {
         HEARD,
         /** It is for another link, or from the past. */
         DROPPED,
-        /** It ends the connection that is up. Read it again when the loss is reported and this end has a new session. */
+        /**
+         * It ends the connection that is up. Read it again when the loss is reported and this end has a new session.
+         */
         FALLEN
     }
 
@@ -178,7 +180,9 @@ final class LinkHandshake {
         return Verdict.HEARD;
     }
 
-    /** The two images of one peer are read independently: the earlier one's rest may come after the later one's start. */
+    /**
+     * The two images of one peer are read independently: the earlier one's rest may come after the later one's start.
+     */
     private boolean isStale(LinkFrames.Hello hello) {
         return hello.incarnation() < heardIncarnation
                 || hello.incarnation() == heardIncarnation && hello.session() < heardSession;

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The lock under which the broker's thread and the link thread take turns to touch the links. The broker's thread never waits: if it does not get
- * the lock, it goes on without, and is woken when the lock is free.
+ * The lock under which the broker's thread and the link thread take turns to touch the links. The broker's thread never
+ * waits: if it does not get the lock, it goes on without, and is woken when the lock is free.
  */
 final class LinkLock {
     private static final long WAIT_NS = TimeUnit.MICROSECONDS.toNanos(20);

@@ -10,8 +10,8 @@ import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What goes out on a link: its publication, and who may use it when. The broker's thread offers without the {@link LinkLock}; all else but
- * {@link #hasRoomAgain} happens in it.
+ * What goes out on a link: its publication, and who may use it when. The broker's thread offers without the
+ * {@link LinkLock}; all else but {@link #hasRoomAgain} happens in it.
  */
 final class LinkSender {
     private static final long NONE = Aeron.NULL_VALUE;

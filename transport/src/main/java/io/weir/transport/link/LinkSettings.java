@@ -6,8 +6,9 @@ import org.agrona.BitUtil;
 /**
  * Bounds and times of a broker's links.
  *
- * @param maxBodyBytes the longest body that a frame carries. Aeron takes an eighth of a term, and a stream has three terms: the default
- *     makes terms of 16 MiB, and up to 48 MiB of shared memory for a direction of a pair once so much has passed
+ * @param maxBodyBytes the longest body that a frame carries. Aeron takes an eighth of a term, and a stream has three
+ *     terms: the default makes terms of 16 MiB, and up to 48 MiB of shared memory for a direction of a pair once so
+ *     much has passed
  * @param maxPeers how many brokers may be linked at a time
  * @param helloInterval how often a link that is up says so
  * @param silence a peer of which nothing was heard for so long is lost

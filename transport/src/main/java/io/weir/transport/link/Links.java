@@ -23,17 +23,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One broker's end of its links to all others. Brokers that share a media driver link through its shared memory, others by UDP.
+ * One broker's end of its links to all others. Brokers that share a media driver link through its shared memory, others
+ * by UDP.
  *
- * <p>Three kinds of callers. Anyone says which peers are wanted ({@link #connect}, {@link #disconnect}). The broker's one thread sends
- * ({@link #offer}, and {@link #knock} when it has nothing more to offer for now) and receives ({@link #poll}), straight from the streams. It
- * may sleep: a peer on the same host that has sent something knocks at {@link #channel}. The link thread, which this class starts,
- * does what takes its time: looks for the media driver and serves its client, asks for streams. It also watches what no knock
- * announces, and calls {@code wakeUp} then: frames from other hosts, which come some time after the knock, room for an offer that was refused,
- * a peer's silence, a driver's death.
+ * <p>Three kinds of callers. Anyone says which peers are wanted ({@link #connect}, {@link #disconnect}). The broker's
+ * one thread sends ({@link #offer}, and {@link #knock} when it has nothing more to offer for now) and receives
+ * ({@link #poll}), straight from the streams. It may sleep: a peer on the same host that has sent something knocks at
+ * {@link #channel}. The link thread, which this class starts, does what takes its time: looks for the media driver and
+ * serves its client, asks for streams. It also watches what no knock announces, and calls {@code wakeUp} then: frames
+ * from other hosts, which come some time after the knock, room for an offer that was refused, a peer's silence, a
+ * driver's death.
  *
- * <p>Nothing here blocks the broker's thread. A peer that does not read fills its own stream and is refused; the others go on. When the media
- * driver dies every peer is reported as lost, and the links come back by themselves when a driver is there again.
+ * <p>Nothing here blocks the broker's thread. A peer that does not read fills its own stream and is refused; the others
+ * go on. When the media driver dies every peer is reported as lost, and the links come back by themselves when a driver
+ * is there again.
  */
 public final class Links implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
@@ -43,7 +46,10 @@ public final class Links implements AutoCloseable {
     /** Frames come from another media driver so long after the knock: each of two drivers parks up to 1 ms. */
     private static final long ATTENTIVE_NS = TimeUnit.MILLISECONDS.toNanos(3);
 
-    /** While something is on its way: streams asked for, a peer that does not answer yet, knocks that may be lost between hosts. */
+    /**
+     * While something is on its way: streams asked for, a peer that does not answer yet, knocks that may be lost
+     * between hosts.
+     */
     private static final long TEND_NS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private static final long TEND_SETTLED_NS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -103,7 +109,8 @@ public final class Links implements AutoCloseable {
     /**
      * Starts the link thread. The media driver need not be there yet.
      *
-     * @param wakeUp called by the link thread, so it must be quick and safe to call from there, like {@code Selector.wakeup}
+     * @param wakeUp called by the link thread, so it must be quick and safe to call from there, like
+     *     {@code Selector.wakeup}
      */
     public static Links start(PeerAddress self, LinkSettings settings, Runnable wakeUp) {
         return start(self, settings, wakeUp, System::nanoTime);
@@ -116,7 +123,10 @@ public final class Links implements AutoCloseable {
         return started;
     }
 
-    /** From any thread: keep a link to this broker, from now on until {@link #disconnect}. A later incarnation ends the earlier one's link. */
+    /**
+     * From any thread: keep a link to this broker, from now on until {@link #disconnect}. A later incarnation ends the
+     * earlier one's link.
+     */
     public void connect(PeerAddress peer) {
         if (peer.id().equals(self.id())) {
             throw new IllegalArgumentException("broker " + self.id() + " cannot link to itself");
@@ -142,8 +152,8 @@ public final class Links implements AutoCloseable {
     }
 
     /**
-     * By the broker's thread: sends one body. False: not now, nothing was sent, and {@link #stats} counts why; {@code wakeUp} is called
-     * when there is room again.
+     * By the broker's thread: sends one body. False: not now, nothing was sent, and {@link #stats} counts why;
+     * {@code wakeUp} is called when there is room again.
      *
      * @param arrivalNs when the message reached the first broker, on this broker's clock
      */
@@ -152,7 +162,10 @@ public final class Links implements AutoCloseable {
         return link != null && link.offer(body, offset, length, ageNs(arrivalNs, nowNs));
     }
 
-    /** As the other, but {@code writer} puts the body straight into the stream. It is not called when the offer is refused for want of room. */
+    /**
+     * As the other, but {@code writer} puts the body straight into the stream. It is not called when the offer is
+     * refused for want of room.
+     */
     public boolean offer(BrokerId peer, int length, BodyWriter writer, long arrivalNs, long nowNs) {
         Link link = linkFor(peer, length);
         if (scratch == null || scratch.capacity() < length) {
@@ -161,7 +174,9 @@ public final class Links implements AutoCloseable {
         return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs), scratch);
     }
 
-    /** By the broker's thread, at the end of what it had to offer for now: wakes the peers that were offered something. */
+    /**
+     * By the broker's thread, at the end of what it had to offer for now: wakes the peers that were offered something.
+     */
     public void knock() {
         for (int i = 0; i < toKnock.size(); i++) {
             Link link = toKnock.get(i);
@@ -190,8 +205,8 @@ public final class Links implements AutoCloseable {
     }
 
     /**
-     * By the broker's thread: reports frames and changes to {@code events}, about {@code limit} at most, and answers how many. If it {@link
-     * #hasMore} then, nobody knocks for the rest.
+     * By the broker's thread: reports frames and changes to {@code events}, about {@code limit} at most, and answers
+     * how many. If it {@link #hasMore} then, nobody knocks for the rest.
      *
      * @param nowNs on this broker's clock
      */
@@ -246,7 +261,9 @@ public final class Links implements AutoCloseable {
         return driverConnects;
     }
 
-    /** The peers see this end go at once. Not for the broker's thread to wait in: it may take some tens of milliseconds. */
+    /**
+     * The peers see this end go at once. Not for the broker's thread to wait in: it may take some tens of milliseconds.
+     */
     @Override
     public void close() {
         running = false;
@@ -378,7 +395,10 @@ public final class Links implements AutoCloseable {
         return ++lastSession;
     }
 
-    /** What a peer writes through the same driver can be read at once; the rest has to be waited for, by the link thread. */
+    /**
+     * What a peer writes through the same driver can be read at once; the rest has to be waited for, by the link
+     * thread.
+     */
     int doorbellPort(Link link) {
         return link.sharesDriver() ? doorbell.port() : doze.door().port();
     }
@@ -464,8 +484,8 @@ public final class Links implements AutoCloseable {
     }
 
     /**
-     * A client whose driver is silent, or that was itself stopped for too long, says so and unmaps its memory in its next turn: the links let
-     * go of it before.
+     * A client whose driver is silent, or that was itself stopped for too long, says so and unmaps its memory in its
+     * next turn: the links let go of it before.
      */
     private void serviceClient(long nowNs) {
         aeron.conductorAgentInvoker().invoke();

@@ -36,8 +36,8 @@ public record PeerAddress(BrokerId id, long incarnation, String host, String aer
     }
 
     /**
-     * A stream of its own for each direction of each pair, so that a receiver that hangs holds back this pair only. Two pairs may share a
-     * number by chance; the hello's names keep them apart then.
+     * A stream of its own for each direction of each pair, so that a receiver that hangs holds back this pair only. Two
+     * pairs may share a number by chance; the hello's names keep them apart then.
      */
     int streamTo(PeerAddress receiver) {
         CRC32 crc = new CRC32();

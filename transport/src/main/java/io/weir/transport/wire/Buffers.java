@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.agrona.BufferUtil;
 
 /**
- * The memory of connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for the layers between. Some of
- * each are pooled here. For one thread.
+ * The memory of connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for
+ * the layers between. Some of each are pooled here. For one thread.
  */
 public final class Buffers {
     private static final int POOLED = 256;
@@ -86,7 +86,9 @@ public final class Buffers {
         return true;
     }
 
-    /** Frees what is not pooled at once: the garbage collector does not know how much memory hangs on a small object. */
+    /**
+     * Frees what is not pooled at once: the garbage collector does not know how much memory hangs on a small object.
+     */
     public void give(ByteBuffer buffer) {
         if (buffer.capacity() == usualBytes && usual.size() < POOLED) {
             usual.addFirst(buffer.clear());

@@ -3,7 +3,10 @@ package io.weir.transport.wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** What the compressing layers share: they decode until the reader has no room or no bytes come, and encode piece by piece. */
+/**
+ * What the compressing layers share: they decode until the reader has no room or no bytes come, and encode piece by
+ * piece.
+ */
 abstract class CompressionWire extends LayerWire {
     /** {@link #decode} answers it when the client has ended its stream: no bytes after that mean anything. */
     protected static final int ENDED = -1;
@@ -12,7 +15,10 @@ abstract class CompressionWire extends LayerWire {
         super(below, buffers);
     }
 
-    /** Goes one step on, and puts what comes of it; answers how many bytes it misses for that, 0 for none, or {@link #ENDED}. */
+    /**
+     * Goes one step on, and puts what comes of it; answers how many bytes it misses for that, 0 for none, or
+     * {@link #ENDED}.
+     */
     protected abstract int decode(ByteBuffer to) throws IOException;
 
     /** Reads from below when {@link #decode} misses bytes; answers as {@link Wire#read}. */

@@ -7,11 +7,12 @@ import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
 /**
- * Raw deflate in both directions, without zlib's header, as nsqd has it. What is written is flushed so that the client can read all of it
- * at once. Decompresses only into the room that the reader has, so a small stream that would become a huge one takes no memory.
+ * Raw deflate in both directions, without zlib's header, as nsqd has it. What is written is flushed so that the client
+ * can read all of it at once. Decompresses only into the room that the reader has, so a small stream that would become
+ * a huge one takes no memory.
  *
- * <p>zlib keeps about 300 KB a connection outside the heap: {@link #NATIVE_BYTES}, which the caller of the constructor has reserved. A broker
- * that has many connections and no need for deflate turns it off.
+ * <p>zlib keeps about 300 KB a connection outside the heap: {@link #NATIVE_BYTES}, which the caller of the constructor
+ * has reserved. A broker that has many connections and no need for deflate turns it off.
  */
 public final class DeflateWire extends CompressionWire {
     public static final int NATIVE_BYTES = 300 * 1024;

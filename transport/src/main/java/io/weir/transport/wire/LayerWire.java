@@ -4,13 +4,17 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * What the layers share: a wire below, and buffers from the pool that are there only while something is in them. A layer encodes into {@link #out},
- * which is sent before the next bytes are encoded, so it never holds more than one piece.
+ * What the layers share: a wire below, and buffers from the pool that are there only while something is in them. A
+ * layer encodes into {@link #out}, which is sent before the next bytes are encoded, so it never holds more than one
+ * piece.
  */
 abstract class LayerWire implements Wire {
     protected final Wire below;
     protected final Buffers buffers;
-    /** What came and is not decoded yet: from {@link #start} to its position. Null while there is nothing, as the others. */
+    /**
+     * What came and is not decoded yet: from {@link #start} to its position. Null while there is nothing, as the
+     * others.
+     */
     protected ByteBuffer in;
 
     protected int start;

@@ -7,7 +7,8 @@ import java.io.IOException;
 import java.util.zip.CRC32C;
 
 /**
- * Snappy's blocks and their checksums, with tables and scratch space. All connections of a loop share one, because one thread serves them.
+ * Snappy's blocks and their checksums, with tables and scratch space. All connections of a loop share one, because one
+ * thread serves them.
  */
 public final class SnappyBlocks {
     /** The most that one chunk of the framing format holds, uncompressed. */

@@ -9,8 +9,9 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 
 /**
- * TLS, a broker's end or a client's, as the engine is set. The handshake goes on by itself whenever it is read or written. Its arithmetic takes
- * milliseconds: a broker has it done by another thread, and until that is through nothing moves here.
+ * TLS, a broker's end or a client's, as the engine is set. The handshake goes on by itself whenever it is read or
+ * written. Its arithmetic takes milliseconds: a broker has it done by another thread, and until that is through nothing
+ * moves here.
  */
 public final class TlsWire extends LayerWire {
     /** Records that a read decrypts though nothing comes of them. */
@@ -34,8 +35,10 @@ public final class TlsWire extends LayerWire {
     /**
      * The broker's end, which waits for the client to begin.
      *
-     * @param early what came already; belongs to the handshake, so that nothing that was said in the open counts as said in private
-     * @param elsewhere takes work that another thread is to do; when it is done, {@link #workDone} is called on this one
+     * @param early what came already; belongs to the handshake, so that nothing that was said in the open counts as
+     *     said in private
+     * @param elsewhere takes work that another thread is to do; when it is done, {@link #workDone} is called on this
+     *     one
      */
     public static TlsWire accept(
             Wire below, SSLEngine engine, Buffers buffers, byte[] early, Consumer<Runnable> elsewhere)

@@ -395,7 +395,10 @@ class BatchTunerTest {
         assertThatIllegalStateException().isThrownBy(() -> tuner.handedOver(1));
     }
 
-    /** Publishes a full batch at every poll, each acknowledged after {@code transferNs}, handed over after {@code mptNs}. */
+    /**
+     * Publishes a full batch at every poll, each acknowledged after {@code transferNs}, handed over after
+     * {@code mptNs}.
+     */
     private static long publish(BatchTuner tuner, long fromNs, int batches, long transferNs, long mptNs) {
         record Transfer(int messages, long startedNs, long mark) {}
         ArrayDeque<Transfer> transfers = new ArrayDeque<>();

@@ -29,7 +29,10 @@ class ClientHandshakeTest {
         return TestCertificate.forBothEnds(dir, hostInCertificate);
     }
 
-    /** Publishes until it is accepted, or fails for a reason that contains {@code reason}: how long the first attempt takes is not known. */
+    /**
+     * Publishes until it is accepted, or fails for a reason that contains {@code reason}: how long the first attempt
+     * takes is not known.
+     */
     private static void awaitFailure(ClientSettings settings, String reason) {
         try (WeirClient client = WeirClient.create(settings);
                 AutoTunedPublisher publisher =

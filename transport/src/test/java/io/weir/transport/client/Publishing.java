@@ -41,7 +41,10 @@ final class Publishing {
         }
     }
 
-    /** Publishes until {@code workers} transfers are on their way and the rest waits, of a broker that does not answer yet. */
+    /**
+     * Publishes until {@code workers} transfers are on their way and the rest waits, of a broker that does not answer
+     * yet.
+     */
     static List<CompletableFuture<Outcome>> gather(AutoTunedPublisher publisher, int count, int workers) {
         List<CompletableFuture<Outcome>> futures = new ArrayList<>(publish(publisher, names(0, count)));
         await("transfers are under way", () -> publisher.stats().batches() == workers);

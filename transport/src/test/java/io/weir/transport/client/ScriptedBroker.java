@@ -26,8 +26,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A broker that does what a test says: it speaks NSQ V2, keeps what is published, and answers each publication with what {@link
- * #answering} decides. A thread a connection.
+ * A broker that does what a test says: it speaks NSQ V2, keeps what is published, and answers each publication with
+ * what {@link #answering} decides. A thread a connection.
  */
 final class ScriptedBroker implements AutoCloseable {
     static final String OK = "OK";

@@ -21,7 +21,10 @@ import org.junit.jupiter.api.Timeout;
 class BufferBudgetTest {
     private static final int LARGE = 250_000;
     private static final int BUDGET = 4 * 262_144;
-    /** What half-sent publications have sent, until three quarters of it are taken but for some: each buffer is the next size up. */
+    /**
+     * What half-sent publications have sent, until three quarters of it are taken but for some: each buffer is the next
+     * size up.
+     */
     private static final int[] HALF_SENT = {LARGE - 10, LARGE - 10, 100_000};
 
     private final RecordingPort port = new RecordingPort();

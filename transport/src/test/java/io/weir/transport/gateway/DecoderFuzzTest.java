@@ -11,8 +11,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Sessions that chance has changed, decoded as a whole and in pieces: what comes of it is the same, never an exception, and never a wish for
- * more bytes than the bounds allow.
+ * Sessions that chance has changed, decoded as a whole and in pieces: what comes of it is the same, never an exception,
+ * and never a wish for more bytes than the bounds allow.
  */
 class DecoderFuzzTest {
     private static final int MAX_MESSAGE = 100;

@@ -424,7 +424,9 @@ class NegotiationTest {
         assertThat(port.published).hasSize(1);
     }
 
-    /** The answer to new keys can't go before what the client does not read, and nothing can be read before that answer. */
+    /**
+     * The answer to new keys can't go before what the client does not read, and nothing can be read before that answer.
+     */
     @Test
     void shouldTakeNewKeysFromAClientThatDoesNotReadAndGoOnWhenItDoes() throws Exception {
         start(terms(false, Optional.empty(), AccessRights.OPEN));

@@ -1,9 +1,9 @@
 package io.weir.limiter.simulation.supply;
 
 /**
- * C1 while limits change: R, B = what exists; V ← max(V − R·Δt, −B) + cost, and V ≤ 0. −V is the most that a single bucket
- * of that history could hold, so the bound is broken exactly when V rises above 0. V is kept in billionths of a micro-token over
- * a whole part, apart from the bucket's own arithmetic.
+ * C1 while limits change: R, B = what exists; V ← max(V − R·Δt, −B) + cost, and V ≤ 0. −V is the most that a single
+ * bucket of that history could hold, so the bound is broken exactly when V rises above 0. V is kept in billionths of a
+ * micro-token over a whole part, apart from the bucket's own arithmetic.
  */
 public final class MovingBound {
     private static final long NANOS = 1_000_000_000L;

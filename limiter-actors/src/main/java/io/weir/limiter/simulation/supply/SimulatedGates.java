@@ -16,7 +16,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The gates of one incarnation, one a topic, with the load that presses on them and the tokens they lend each other. */
+/**
+ * The gates of one incarnation, one a topic, with the load that presses on them and the tokens they lend each other.
+ */
 final class SimulatedGates {
     private static final long MS = SupplyWorld.MS;
     private static final long BORROW_PATIENCE_NS = 100 * MS;
@@ -95,7 +97,10 @@ final class SimulatedGates {
         return rate == 0 ? new Demand(0, 0) : new Demand(rate, rate / 4 + Limit.MICROS);
     }
 
-    /** What actors ask of the gates is carried out by the thread that admits: in order, soon, and whatever becomes of the actors. */
+    /**
+     * What actors ask of the gates is carried out by the thread that admits: in order, soon, and whatever becomes of
+     * the actors.
+     */
     void queue(Runnable command) {
         long delayNs = world.chance(0.5) ? 0 : world.random.nextLong(20 * MS);
         busyUntilNs = Math.max(busyUntilNs, world.nowNs() + delayNs);

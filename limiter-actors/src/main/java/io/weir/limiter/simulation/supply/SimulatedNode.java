@@ -26,8 +26,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * One life of a broker's {@link SupplyNode}, the class that brokers run, with what their actors do around it: carries its effects out
- * at the gates, in the store and over the network, and tells it the answers. What it leaves out on purpose is a {@link Flaw}.
+ * One life of a broker's {@link SupplyNode}, the class that brokers run, with what their actors do around it: carries
+ * its effects out at the gates, in the store and over the network, and tells it the answers. What it leaves out on
+ * purpose is a {@link Flaw}.
  */
 final class SimulatedNode {
     private static final long MS = SupplyWorld.MS;

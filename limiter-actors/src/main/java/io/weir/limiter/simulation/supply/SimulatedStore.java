@@ -18,8 +18,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * The truth: journals in which a number is won once, and rows that change by condition. How late, whether at all, and how
- * stale its answers are is {@link SupplyWorld}'s business.
+ * The truth: journals in which a number is won once, and rows that change by condition. How late, whether at all, and
+ * how stale its answers are is {@link SupplyWorld}'s business.
  */
 final class SimulatedStore {
     private final Map<Holder, List<SupplyEvent>> journals = new LinkedHashMap<>();

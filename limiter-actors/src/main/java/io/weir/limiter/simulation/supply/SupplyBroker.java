@@ -15,8 +15,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * One host: a process with a clock of its own, in it the gates of one incarnation, and actors, which may die and recover while
- * the gates go on.
+ * One host: a process with a clock of its own, in it the gates of one incarnation, and actors, which may die and
+ * recover while the gates go on.
  */
 final class SupplyBroker {
     private static final long MS = SupplyWorld.MS;
@@ -70,7 +70,9 @@ final class SupplyBroker {
         fileLock = world.chance(world.scenario.fileLock);
     }
 
-    /** Whatever this host knows to have stopped may be inherited at once; only then the new process begins its tenure. */
+    /**
+     * Whatever this host knows to have stopped may be inherited at once; only then the new process begins its tenure.
+     */
     void start() {
         if (running && gates != null) {
             return;

@@ -29,8 +29,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * One run: brokers, the network between them, the store behind them, and a nemesis, all from one seed. Faults for a while,
- * then everything heals, and at the end nothing may be missing. Times are those of a broker, six times as fast.
+ * One run: brokers, the network between them, the store behind them, and a nemesis, all from one seed. Faults for a
+ * while, then everything heals, and at the end nothing may be missing. Times are those of a broker, six times as fast.
  */
 final class SupplyWorld {
     static final long MS = 1_000_000L;
@@ -247,8 +247,8 @@ final class SupplyWorld {
     }
 
     /**
-     * A request to the store. It may be lost before or after it was carried out, or be carried out long after the caller gave up
-     * or died. The caller hears the answer or, once, that there is none.
+     * A request to the store. It may be lost before or after it was carried out, or be carried out long after the
+     * caller gave up or died. The caller hears the answer or, once, that there is none.
      */
     <T> void call(
             SupplyBroker caller,

@@ -23,9 +23,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * SRTM's TB adaptor, a cluster singleton: asks every broker about the topics that chose it, works out how much each broker should
- * have, and orders transfers between any two brokers, which their ledgers carry out like any other. If two adaptors run for a
- * while, they order twice; a ledger gives only what it has, so no order can exceed a limit.
+ * SRTM's TB adaptor, a cluster singleton: asks every broker about the topics that chose it, works out how much each
+ * broker should have, and orders transfers between any two brokers, which their ledgers carry out like any other. If
+ * two adaptors run for a while, they order twice; a ledger gives only what it has, so no order can exceed a limit.
  */
 public final class Adaptor extends AbstractBehavior<Adaptor.Command> {
     /** What it understands. */

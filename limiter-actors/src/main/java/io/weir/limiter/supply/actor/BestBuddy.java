@@ -20,9 +20,9 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 
 /**
- * Carries out what a {@link io.weir.limiter.supply.protocol.SupplyNode} wants done about holders that stopped, one step at a time for
- * each victim: it fences, closes journals, claims accounts and marks them inherited. It decides nothing. If the outcome of a step
- * is unknown, its answer says so.
+ * Carries out what a {@link io.weir.limiter.supply.protocol.SupplyNode} wants done about holders that stopped, one step
+ * at a time for each victim: it fences, closes journals, claims accounts and marks them inherited. It decides nothing.
+ * If the outcome of a step is unknown, its answer says so.
  */
 final class BestBuddy extends AbstractBehavior<BestBuddy.Command> {
     sealed interface Command {}

@@ -11,15 +11,18 @@ import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Where a chaos test reaches into the supply protocol of one broker: it may end the process at a step, let its clock run wrong, or
- * leave out a rule for a checker to notice. A broker has {@link #NONE} unless somebody adds a jar to its class path that is not part
- * of the release.
+ * Where a chaos test reaches into the supply protocol of one broker: it may end the process at a step, let its clock
+ * run wrong, or leave out a rule for a checker to notice. A broker has {@link #NONE} unless somebody adds a jar to its
+ * class path that is not part of the release.
  *
- * <p>Nothing here is on the message path: the gates get their clock, lease and ε once, when they are made, and all steps belong to
- * the control path.
+ * <p>Nothing here is on the message path: the gates get their clock, lease and ε once, when they are made, and all
+ * steps belong to the control path.
  */
 public interface Failpoints {
-    /** A step of the protocol at which the process may end. "Before" a step that gives supply away, it has left the gate. */
+    /**
+     * A step of the protocol at which the process may end. "Before" a step that gives supply away, it has left the
+     * gate.
+     */
     enum Step {
         BEFORE_MINT("the version is claimed, Minted is not stored"),
         AFTER_MINT("Minted is stored; the gate has nothing of it, the version is not done"),

@@ -16,15 +16,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Renews one holder's lease every L/4, over a connection of its own that gives up before the next renewal is due. It lives in the
- * process, not in the cluster's actor system: a broker that the split brain resolver removed keeps what it holds for as long as
- * it reaches the store.
+ * Renews one holder's lease every L/4, over a connection of its own that gives up before the next renewal is due. It
+ * lives in the process, not in the cluster's actor system: a broker that the split brain resolver removed keeps what it
+ * holds for as long as it reaches the store.
  *
- * <p>A refused renewal means fenced: the lease is closed at once, and the process comes back as a new incarnation. A renewal that
- * fails in any other way means nothing; if none succeeds, the lease ends by itself.
+ * <p>A refused renewal means fenced: the lease is closed at once, and the process comes back as a new incarnation. A
+ * renewal that fails in any other way means nothing; if none succeeds, the lease ends by itself.
  *
- * <p>It also checks the clock that all of this relies on (SUPPLY.md A2): while a machine was suspended, {@code nanoTime} may have
- * stood still though the system's uptime went on.
+ * <p>It also checks the clock that all of this relies on (SUPPLY.md A2): while a machine was suspended,
+ * {@code nanoTime} may have stood still though the system's uptime went on.
  */
 public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
     /** What the keeper understands. */
@@ -41,7 +41,10 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
 
     private record Unknown(String reason) implements Command {}
 
-    /** More than rounding explains: uptime counts in hundredths of a second, and is read a moment before or after the clock. */
+    /**
+     * More than rounding explains: uptime counts in hundredths of a second, and is read a moment before or after the
+     * clock.
+     */
     private static final long MOST_DISAGREEMENT_NS = 1_000_000_000L;
 
     private final SupplyStore store;
@@ -117,7 +120,9 @@ public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {
                 .build();
     }
 
-    /** Planned after each answer, not at a fixed rate, so that a paused process does not wake to a burst of renewals. */
+    /**
+     * Planned after each answer, not at a fixed rate, so that a paused process does not wake to a burst of renewals.
+     */
     private void planNext() {
         timers.startSingleTimer(new RenewalDue(), interval);
     }

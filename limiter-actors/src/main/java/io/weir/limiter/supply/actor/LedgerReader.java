@@ -17,8 +17,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Replays another holder's journal once, closes it if asked to, answers with the ledger and ends. If the holder itself has just
- * used the sequence number, appending {@code Fenced} fails: then there is no answer, and whoever asked asks again.
+ * Replays another holder's journal once, closes it if asked to, answers with the ledger and ends. If the holder itself
+ * has just used the sequence number, appending {@code Fenced} fails: then there is no answer, and whoever asked asks
+ * again.
  */
 final class LedgerReader extends EventSourcedBehavior<LedgerReader.Go, SupplyEvent, Ledger> {
     static final SnapshotAdapter<Ledger> SNAPSHOTS = new SnapshotAdapter<>() {

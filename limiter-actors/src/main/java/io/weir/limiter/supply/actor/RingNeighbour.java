@@ -10,8 +10,8 @@ import io.weir.limiter.supply.protocol.PeerMessage;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Carries this broker's messages (fill ratios, transfers of supply, acknowledgements) to one other broker. What to tell and how much
- * to hand over is decided by the ring edges of the {@link io.weir.limiter.supply.protocol.SupplyNode}.
+ * Carries this broker's messages (fill ratios, transfers of supply, acknowledgements) to one other broker. What to tell
+ * and how much to hand over is decided by the ring edges of the {@link io.weir.limiter.supply.protocol.SupplyNode}.
  */
 final class RingNeighbour extends AbstractBehavior<PeerMessage> {
     private final ActorRef<SupplyCoordinator.Command> peer;

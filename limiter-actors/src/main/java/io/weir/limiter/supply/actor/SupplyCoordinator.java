@@ -37,9 +37,10 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The top of one broker's supply actors: parent of the {@link SupplyLedger}, which runs the protocol's {@code SupplyNode}, of the
- * {@link BestBuddy}, and of a {@link RingNeighbour} for each broker. Other brokers write to this actor. It feeds the node with what is
- * due, has the node's effects carried out, and passes the answers back. It decides nothing.
+ * The top of one broker's supply actors: parent of the {@link SupplyLedger}, which runs the protocol's
+ * {@code SupplyNode}, of the {@link BestBuddy}, and of a {@link RingNeighbour} for each broker. Other brokers write to
+ * this actor. It feeds the node with what is due, has the node's effects carried out, and passes the answers back. It
+ * decides nothing.
  *
  * <pre>
  *   peers, timers, answers ──► SupplyLedger: SupplyNode ──► journal, gates

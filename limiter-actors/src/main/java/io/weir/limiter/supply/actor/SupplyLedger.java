@@ -34,12 +34,12 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * One holder's journal, and the only actor that appends to it while it is open. It feeds a {@link SupplyNode}, stores the node's
- * events and carries out its effects at the gates; all other effects it passes to its parent.
+ * One holder's journal, and the only actor that appends to it while it is open. It feeds a {@link SupplyNode}, stores
+ * the node's events and carries out its effects at the gates; all other effects it passes to its parent.
  *
- * <p>A write of unknown outcome ends this actor, and so does a gate that does not answer. Its parent starts it again; it replays the
- * journal and appends {@code Recovered} before it uses anything. If a late write of its former life has taken that sequence number,
- * it ends and replays once more; if {@code Fenced} has, it is closed for ever.
+ * <p>A write of unknown outcome ends this actor, and so does a gate that does not answer. Its parent starts it again;
+ * it replays the journal and appends {@code Recovered} before it uses anything. If a late write of its former life has
+ * taken that sequence number, it ends and replays once more; if {@code Fenced} has, it is closed for ever.
  */
 public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Command, SupplyEvent, Ledger> {
     private static final int EVENTS_A_SNAPSHOT = 200;
@@ -108,7 +108,9 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         return LedgerReader.SNAPSHOTS;
     }
 
-    /** Snapshots let a victim be replayed in milliseconds whatever its age. They hold all that the deleted events said. */
+    /**
+     * Snapshots let a victim be replayed in milliseconds whatever its age. They hold all that the deleted events said.
+     */
     @Override
     public RetentionCriteria retentionCriteria() {
         return RetentionCriteria.snapshotEvery(EVENTS_A_SNAPSHOT, 2).withDeleteEventsOnSnapshot();

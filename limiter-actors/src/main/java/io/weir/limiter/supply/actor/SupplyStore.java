@@ -10,9 +10,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The store's rows that the supply protocol needs besides the journals. Every change is one conditional update that the store
- * decides and commits in one step; the conditions are those of {@link LeaseRow} and {@link LimitRow}. A call blocks at most for the
- * time-out that the implementation was given, and then throws, which means that its outcome is unknown.
+ * The store's rows that the supply protocol needs besides the journals. Every change is one conditional update that the
+ * store decides and commits in one step; the conditions are those of {@link LeaseRow} and {@link LimitRow}. A call
+ * blocks at most for the time-out that the implementation was given, and then throws, which means that its outcome is
+ * unknown.
  */
 public interface SupplyStore {
     /** Changed rows of limits, the oldest first, and the number of the last change among them. */
@@ -48,10 +49,10 @@ public interface SupplyStore {
     List<LimitRow> limits(TopicName topic);
 
     /**
-     * Adds the first version of a topic that has none, whatever its number, or version v + 1 if v is done ({@link LimitRow#next});
-     * false if neither applies. True also if the version exists with the same limit, floor and sharing, whoever mints it, so that an
-     * insert of unknown outcome may be repeated. And true without a new row if a topic without rows is to be deleted: its rows
-     * were removed already.
+     * Adds the first version of a topic that has none, whatever its number, or version v + 1 if v is done
+     * ({@link LimitRow#next}); false if neither applies. True also if the version exists with the same limit, floor and
+     * sharing, whoever mints it, so that an insert of unknown outcome may be repeated. And true without a new row if a
+     * topic without rows is to be deleted: its rows were removed already.
      */
     boolean insert(LimitRow row);
 
@@ -65,9 +66,9 @@ public interface SupplyStore {
     List<Holder> closed(int most);
 
     /**
-     * Removes a closed holder's row, journal and snapshots, after {@link Retention} has said that they may go. Removes nothing and
-     * answers false if its row is not closed, or if a row names it as the heir of an account that is not yet inherited or as the
-     * minter of a version that is not done.
+     * Removes a closed holder's row, journal and snapshots, after {@link Retention} has said that they may go. Removes
+     * nothing and answers false if its row is not closed, or if a row names it as the heir of an account that is not
+     * yet inherited or as the minter of a version that is not done.
      */
     boolean forget(Holder closed);
 

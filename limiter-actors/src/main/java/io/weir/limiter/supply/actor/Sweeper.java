@@ -6,8 +6,8 @@ import akka.actor.typed.javadsl.Behaviors;
 import java.time.Duration;
 
 /**
- * A cluster singleton that makes the broker it runs on take care of what nobody else finished: victims without an heir, versions of a
- * limit whose minter died. It decides nothing itself, so two of it do no harm.
+ * A cluster singleton that makes the broker it runs on take care of what nobody else finished: victims without an heir,
+ * versions of a limit whose minter died. It decides nothing itself, so two of it do no harm.
  */
 public final class Sweeper {
     private enum Due {

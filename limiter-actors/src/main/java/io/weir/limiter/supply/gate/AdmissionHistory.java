@@ -18,8 +18,8 @@ import java.util.function.LongUnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * What passed one broker's gates, for a checker: a file that is written through shared memory, so that a record survives even
- * if the process is killed in the next instant. When a file is full, the next one begins.
+ * What passed one broker's gates, for a checker: a file that is written through shared memory, so that a record
+ * survives even if the process is killed in the next instant. When a file is full, the next one begins.
  *
  * <pre>
  *   0      8             16      20       22       23      24                 32

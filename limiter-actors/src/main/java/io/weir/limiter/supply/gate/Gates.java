@@ -18,16 +18,18 @@ import java.util.function.LongSupplier;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
- * The gates of this broker, one a topic. They belong to the one thread that admits, the <i>writer</i>, and live as long as the
- * process, whatever actors and incarnations come and go. Other threads put commands into a bounded queue; the writer carries
- * them out between messages and completes a future with the answer.
+ * The gates of this broker, one a topic. They belong to the one thread that admits, the <i>writer</i>, and live as long
+ * as the process, whatever actors and incarnations come and go. Other threads put commands into a bounded queue; the
+ * writer carries them out between messages and completes a future with the answer.
  *
- * <p>When the queue is full, a command fails at once. No supply is lost by that: a ledger whose command fails recovers, and
- * resets the gates to what its journal says.
+ * <p>When the queue is full, a command fails at once. No supply is lost by that: a ledger whose command fails recovers,
+ * and resets the gates to what its journal says.
  */
 public final class Gates {
     private static final int QUEUE = 1024;
-    /** At most so many topics are sampled between two messages, so that sampling thousands delays no message noticeably. */
+    /**
+     * At most so many topics are sampled between two messages, so that sampling thousands delays no message noticeably.
+     */
     private static final int SAMPLES_AT_ONCE = 128;
 
     private interface Command {
@@ -66,8 +68,9 @@ public final class Gates {
     /**
      * The writer's duty: carries out commands; answers how many.
      *
-     * @param clock read after each command was taken from the queue. The time at which the writer's turn began would be too early: a
-     *     writer that lost its core after reading it would find supply that was stored meanwhile, and let it accrue from before it came.
+     * @param clock read after each command was taken from the queue. The time at which the writer's turn began would be
+     *     too early: a writer that lost its core after reading it would find supply that was stored meanwhile, and let
+     *     it accrue from before it came.
      */
     public int poll(LongSupplier clock) {
         int done = 0;
@@ -111,12 +114,18 @@ public final class Gates {
         });
     }
 
-    /** Completes when the writer has run it: whatever it admits from then on, it admits after all commands before this one. */
+    /**
+     * Completes when the writer has run it: whatever it admits from then on, it admits after all commands before this
+     * one.
+     */
     public CompletionStage<Void> barrier() {
         return ask(nowNs -> null);
     }
 
-    /** {@link io.weir.limiter.supply.gate.algorithm.Gate#release}; answers what was removed: nothing if {@code of} is not the holder now. */
+    /**
+     * {@link io.weir.limiter.supply.gate.algorithm.Gate#release}; answers what was removed: nothing if {@code of} is
+     * not the holder now.
+     */
     public CompletionStage<Map<TopicName, Holding>> remove(Holder of, Map<TopicName, Holding> wanted) {
         return ask(nowNs -> {
             Map<TopicName, Holding> removed = new LinkedHashMap<>();

@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * One topic's gate at this broker, with its counters. It is the same object for as long as the process lives, so the message path
- * may keep a reference; the incarnation whose supply it holds may change. One thread admits, any thread may read the counters.
+ * One topic's gate at this broker, with its counters. It is the same object for as long as the process lives, so the
+ * message path may keep a reference; the incarnation whose supply it holds may change. One thread admits, any thread
+ * may read the counters.
  */
 public final class TopicGate {
     /** Demand is measured over eight slots of 250 ms: it follows a change in a few rounds, and hardly follows noise. */
@@ -87,8 +88,8 @@ public final class TopicGate {
     }
 
     /**
-     * The same by the message's arrival rather than by the time of its decision ({@link Gate#admitAt}): the bound then holds over
-     * arrivals, and a late thread neither gives a message a token nor costs it one.
+     * The same by the message's arrival rather than by the time of its decision ({@link Gate#admitAt}): the bound then
+     * holds over arrivals, and a late thread neither gives a message a token nor costs it one.
      */
     public boolean admitAt(int tokens, long arrivalNs, LongSupplier clock) {
         return count(gate.admitAt(tokens, arrivalNs, clock), tokens);

@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Who hands how much to whom, so that holders get from what they have to what {@link TbAdaptor} says they should have. Rate and
- * burst go together in one transfer for each pair. It divides what the holders have in all, so it never asks for more than there is.
+ * Who hands how much to whom, so that holders get from what they have to what {@link TbAdaptor} says they should have.
+ * Rate and burst go together in one transfer for each pair. It divides what the holders have in all, so it never asks
+ * for more than there is.
  */
 public final class AdaptorMoves {
     /** From one holder to another. */

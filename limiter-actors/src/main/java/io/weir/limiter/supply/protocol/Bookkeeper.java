@@ -31,9 +31,9 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * One holder's decisions about its own ledger: commands in, effects out, one at a time. While it is not {@link #idle}, the caller
- * holds commands back. Supply that goes leaves the gate <i>before</i> its event is stored; supply that comes reaches the gate
- * <i>after</i>. So at any crash the gate held at most what the journal says.
+ * One holder's decisions about its own ledger: commands in, effects out, one at a time. While it is not {@link #idle},
+ * the caller holds commands back. Supply that goes leaves the gate <i>before</i> its event is stored; supply that comes
+ * reaches the gate <i>after</i>. So at any crash the gate held at most what the journal says.
  *
  * <pre>
  *          debit, burn, refloor           removed (something)
@@ -43,8 +43,9 @@ import java.util.stream.Stream;
  *    └──────────────────────────── committed ◄──────────────────────────┘         CLOSED: replayed a journal with Fenced in it
  * </pre>
  *
- * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So a
- * bookkeeper whose write is not known to be stored is discarded; the next one replays the journal and {@link #recover}s.
+ * A write error alone never means fenced, and absence on a replay proves nothing: a timed-out insert can land later. So
+ * a bookkeeper whose write is not known to be stored is discarded; the next one replays the journal and
+ * {@link #recover}s.
  */
 public class Bookkeeper {
     private enum State {
@@ -78,10 +79,11 @@ public class Bookkeeper {
     }
 
     /**
-     * Comes first after a replay: nothing of the ledger may be used before this is committed. A former life may have sent a write that
-     * was not answered and can still land at the next sequence number; an own event at that number settles it. (SUPPLY.md used what a
-     * replay said at once. A late {@code Debited} would then take away what the gate uses: an heir adopts and delivers the
-     * transfer while the kept account still admits with it.) The gate goes on meanwhile: it holds at most what either outcome leaves.
+     * Comes first after a replay: nothing of the ledger may be used before this is committed. A former life may have
+     * sent a write that was not answered and can still land at the next sequence number; an own event at that number
+     * settles it. (SUPPLY.md used what a replay said at once. A late {@code Debited} would then take away what the gate
+     * uses: an heir adopts and delivers the transfer while the kept account still admits with it.) The gate goes on
+     * meanwhile: it holds at most what either outcome leaves.
      */
     public List<Effect> recover(long life) {
         return state == State.CLOSED ? List.of(new Effect.CloseGate()) : write(new Recovered(life));
@@ -99,7 +101,9 @@ public class Bookkeeper {
         return state == State.CLOSED;
     }
 
-    /** Nothing is handed to these holders: once seen fenced or stopped, a holder may be forgotten ({@link Retention}). */
+    /**
+     * Nothing is handed to these holders: once seen fenced or stopped, a holder may be forgotten ({@link Retention}).
+     */
     void avoid(Predicate<Holder> holders) {
         gone = holders;
     }
@@ -129,7 +133,10 @@ public class Bookkeeper {
         return effects;
     }
 
-    /** Burns as much of the topic's debt as this holder has. If nothing is left to burn, marks the version done once more. */
+    /**
+     * Burns as much of the topic's debt as this holder has. If nothing is left to burn, marks the version done once
+     * more.
+     */
     List<Effect> burn(TopicName topic) {
         Debt debt = ledger.debts().get(topic);
         if (debt == null) {
@@ -147,7 +154,9 @@ public class Bookkeeper {
                                 topic, debt.version(), removed.get(topic).empty()));
     }
 
-    /** Splits a share anew between its accounts, by its floor φ. All of it leaves the gate until the split is stored. */
+    /**
+     * Splits a share anew between its accounts, by its floor φ. All of it leaves the gate until the split is stored.
+     */
     List<Effect> refloor(TopicName topic, int floorPermille) {
         Holding mine = ledger.share(topic);
         return mine.wantsSplit(floorPermille)
@@ -209,7 +218,9 @@ public class Bookkeeper {
                         .anyMatch(transfer -> transfer.id().to().equals(closed));
     }
 
-    /** Ends one open transfer to a holder whose journal is closed: that journal says for ever whether it was credited. */
+    /**
+     * Ends one open transfer to a holder whose journal is closed: that journal says for ever whether it was credited.
+     */
     List<Effect> destinationClosed(Ledger destination) {
         require(State.IDLE);
         if (!destination.closed()) {
@@ -239,8 +250,9 @@ public class Bookkeeper {
     }
 
     /**
-     * Mints what a version adds, and takes on the debt of what it takes away. The bucket starts full only if the store knows no
-     * earlier version of the name: one that is deleted and created again would otherwise give 2b ({@link Retention}).
+     * Mints what a version adds, and takes on the debt of what it takes away. The bucket starts full only if the store
+     * knows no earlier version of the name: one that is deleted and created again would otherwise give 2b
+     * ({@link Retention}).
      *
      * @param row as read from the store; nothing happens unless this holder is its minter
      * @param before the limit of the version before; none for the first

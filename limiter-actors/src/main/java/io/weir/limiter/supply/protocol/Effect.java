@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What a {@link SupplyNode} wants done. A list of effects is carried out in its order; an {@link Append} is the last of its list. A
- * crash may fall between any two. {@link Input} has the answers.
+ * What a {@link SupplyNode} wants done. A list of effects is carried out in its order; an {@link Append} is the last of
+ * its list. A crash may fall between any two. {@link Input} has the answers.
  */
 public sealed interface Effect {
     // ---- at the gates
@@ -70,8 +70,9 @@ public sealed interface Effect {
     record Fence(Holder victim, long observedRenewSeq) implements Effect {}
 
     /**
-     * Read the row, and then the journal if {@code journalToo}. If the row is not LIVE and the journal is open, close it in this
-     * holder's name. If another event takes that sequence number first, the answer is {@link Input.StepFailed}.
+     * Read the row, and then the journal if {@code journalToo}. If the row is not LIVE and the journal is open, close
+     * it in this holder's name. If another event takes that sequence number first, the answer is
+     * {@link Input.StepFailed}.
      */
     record ReadVictim(Holder victim, boolean journalToo) implements Effect {}
 
@@ -91,7 +92,9 @@ public sealed interface Effect {
     /** Read at most so many closed holders; answer {@link Input.ClosedRead}, or nothing. */
     record ReadClosed(int most) implements Effect {}
 
-    /** Remove it unless the store finds a reason against it; answer {@link Input.Forgotten} in both cases, or nothing. */
+    /**
+     * Remove it unless the store finds a reason against it; answer {@link Input.Forgotten} in both cases, or nothing.
+     */
     record Forget(Retention.Removal removal) implements Effect {}
 
     // ---- a broken invariant

@@ -17,10 +17,10 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Watches all leases and inherits from holders that stopped, in the steps of {@link Inheritance}, each of which waits for the
- * answer to the one before. The victim's ring successor (its best buddy) begins first, the others follow one by one, the
- * sweeper's host comes last. Victims are worked on independently. A step of unknown outcome is given up: the next look at the
- * rows continues from what the store says.
+ * Watches all leases and inherits from holders that stopped, in the steps of {@link Inheritance}, each of which waits
+ * for the answer to the one before. The victim's ring successor (its best buddy) begins first, the others follow one by
+ * one, the sweeper's host comes last. Victims are worked on independently. A step of unknown outcome is given up: the
+ * next look at the rows continues from what the store says.
  */
 final class Heir {
     private static final int MOST_STEPS = 12;
@@ -86,7 +86,10 @@ final class Heir {
         return steps;
     }
 
-    /** How many brokers come before this one; 0 for the best buddy, and for a victim that is a former life of this broker. */
+    /**
+     * How many brokers come before this one; 0 for the best buddy, and for a victim that is a former life of this
+     * broker.
+     */
     private int rankAfter(BrokerId victim, Set<BrokerId> live) {
         if (victim.equals(me.broker())) {
             return 0;
@@ -202,7 +205,9 @@ final class Heir {
         }
     }
 
-    /** By topic, what neither a live holder nor an heir has: it belongs to victims not yet inherited from, or cut off. */
+    /**
+     * By topic, what neither a live holder nor an heir has: it belongs to victims not yet inherited from, or cut off.
+     */
     Map<TopicName, Share> stranded() {
         Map<TopicName, Share> stranded = new HashMap<>();
         for (LeaseRow row : rows) {

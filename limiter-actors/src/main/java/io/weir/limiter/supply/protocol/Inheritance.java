@@ -6,9 +6,9 @@ import io.weir.limiter.supply.value.LeaseRow;
 import java.util.Optional;
 
 /**
- * What to do next about a holder that has stopped, or must. Everything is read from the store, so each step may be repeated,
- * and anyone may go on where another died. Victims are worked on apart from each other: one whose heir died waits for that
- * heir's own journal to be closed, so a single queue of victims could wait for itself.
+ * What to do next about a holder that has stopped, or must. Everything is read from the store, so each step may be
+ * repeated, and anyone may go on where another died. Victims are worked on apart from each other: one whose heir died
+ * waits for that heir's own journal to be closed, so a single queue of victims could wait for itself.
  *
  * <table>
  * <caption>the first that applies, for each inheritable account</caption>

@@ -14,8 +14,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Everything that can be fed to a {@link SupplyNode}: what peers say ({@link PeerMessage}), that something is due, and the answers
- * to its {@link Effect}s. Each effect that asks for an answer gets exactly one of those named beside it, or the node ends.
+ * Everything that can be fed to a {@link SupplyNode}: what peers say ({@link PeerMessage}), that something is due, and
+ * the answers to its {@link Effect}s. Each effect that asks for an answer gets exactly one of those named beside it, or
+ * the node ends.
  */
 public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Input.Members {
     /** It is time for something. */
@@ -39,7 +40,10 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
     /** Every {@link ProtocolTimes#resendNs}. */
     record ResendDue() implements Due {}
 
-    /** Every {@link ProtocolTimes#sweepNs} where the sweeper runs: take on what all others left, since nobody comes after. */
+    /**
+     * Every {@link ProtocolTimes#sweepNs} where the sweeper runs: take on what all others left, since nobody comes
+     * after.
+     */
     record SweepDue() implements Due {}
 
     /** The brokers that messages can reach. It does not say who is live: the leases' rows do. */
@@ -66,7 +70,10 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
     /** {@link Effect.ReadRows}: the store did not answer. */
     record LookFailed() implements Answer {}
 
-    /** {@link Effect.Fence}, {@link Effect.Claim} or {@link Effect.MarkInherited}: carried out, or its condition did not hold. */
+    /**
+     * {@link Effect.Fence}, {@link Effect.Claim} or {@link Effect.MarkInherited}: carried out, or its condition did not
+     * hold.
+     */
     record StepDone(Holder victim) implements Answer {}
 
     /** {@link Effect.ReadVictim}: the journal as well if that was asked for. */

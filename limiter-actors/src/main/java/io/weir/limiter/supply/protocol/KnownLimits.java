@@ -12,7 +12,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** The limits as one process has read them from the store: each topic's last version, and what the one before it allowed. */
+/**
+ * The limits as one process has read them from the store: each topic's last version, and what the one before it
+ * allowed.
+ */
 public final class KnownLimits {
     /** A topic's last version, and the limit that it replaces. */
     public record Entry(LimitRow last, Share before) {}
@@ -60,8 +63,9 @@ public final class KnownLimits {
     }
 
     /**
-     * The limit before {@code row}, found among the same rows: a version is inserted before its successor, so if neither was read
-     * before, both come together. The one before a version that is done may have been removed ({@link Retention}); it is not needed.
+     * The limit before {@code row}, found among the same rows: a version is inserted before its successor, so if
+     * neither was read before, both come together. The one before a version that is done may have been removed
+     * ({@link Retention}); it is not needed.
      */
     private static Share limitBefore(LimitRow row, List<LimitRow> rows) {
         if (row.first() || row.done()) {

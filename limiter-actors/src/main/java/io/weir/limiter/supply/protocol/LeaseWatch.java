@@ -9,15 +9,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The watcher's side of everybody's lease: how long has a row been as it is? It gets rows together with the watcher's own clock,
- * which was read <i>after</i> the store's answer came.
+ * The watcher's side of everybody's lease: how long has a row been as it is? It gets rows together with the watcher's
+ * own clock, which was read <i>after</i> the store's answer came.
  *
  * <p>Why a holder whose renewSeq was seen unchanged for W = L(1+ε)/(1−ε) + guard has stopped: its last renewal was sent
- * before the watcher's first sight of that renewSeq, so in real time it stops L/(1−ε) after that at the latest; W on a clock
- * that is fast by ε is at least as long. The fence is conditional on the same renewSeq, so there was no later renewal.
+ * before the watcher's first sight of that renewSeq, so in real time it stops L/(1−ε) after that at the latest; W on a
+ * clock that is fast by ε is at least as long. The fence is conditional on the same renewSeq, so there was no later
+ * renewal.
  *
- * <p>What was seen lives in memory. After a gap in the reads it is forgotten: during an outage of the store nobody could renew, and
- * the first watcher to reach it again would fence all others.
+ * <p>What was seen lives in memory. After a gap in the reads it is forgotten: during an outage of the store nobody
+ * could renew, and the first watcher to reach it again would fence all others.
  */
 public final class LeaseWatch {
     private record Sight(LeaseRow row, long sinceNs) {}
@@ -74,7 +75,9 @@ public final class LeaseWatch {
         return row.state() == LeaseRow.State.LIVE && unchanged(row, patienceNs + courtesyNs, nowNs);
     }
 
-    /** Whether a row's unfinished inheritance has not moved for {@code courtesyNs}, so that it is this watcher's turn. */
+    /**
+     * Whether a row's unfinished inheritance has not moved for {@code courtesyNs}, so that it is this watcher's turn.
+     */
     boolean waiting(LeaseRow row, long courtesyNs, long nowNs) {
         return row.unfinished() && unchanged(row, courtesyNs, nowNs);
     }

@@ -27,8 +27,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What one holder's journal says. {@link #apply} is the only mutation, so a replay of the journal, or of a snapshot and the events
- * after it, gives what the holder had.
+ * What one holder's journal says. {@link #apply} is the only mutation, so a replay of the journal, or of a snapshot and
+ * the events after it, gives what the holder had.
  *
  * <table>
  * <caption>what an event does</caption>
@@ -45,9 +45,9 @@ import java.util.Set;
  * <tr><td>Fenced</td><td></td><td></td><td>closed; nothing may follow</td></tr>
  * </table>
  *
- * <p>The snapshot holds more than SUPPLY.md listed (shares, debts, open transfers, last sequences). Without the minted versions, a
- * closed minter would look as if it had not minted, and the version would be minted twice. Without the inherited victims, a
- * closed heir would look as if it had not inherited, and the victim would be inherited from twice.
+ * <p>The snapshot holds more than SUPPLY.md listed (shares, debts, open transfers, last sequences). Without the minted
+ * versions, a closed minter would look as if it had not minted, and the version would be minted twice. Without the
+ * inherited victims, a closed heir would look as if it had not inherited, and the victim would be inherited from twice.
  */
 public final class Ledger {
     /** An account of a victim that was inherited. */

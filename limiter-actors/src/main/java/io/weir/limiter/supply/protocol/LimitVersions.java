@@ -15,8 +15,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Carries out new versions of limits. The version's minter mints what the version adds, burns what it takes away, and collects from
- * the others what it can't burn itself. The sweeper finds another minter for a version whose minter died before it minted.
+ * Carries out new versions of limits. The version's minter mints what the version adds, burns what it takes away, and
+ * collects from the others what it can't burn itself. The sweeper finds another minter for a version whose minter died
+ * before it minted.
  */
 final class LimitVersions {
     /** After so many requests for the same debt the others are asked for twice as much. */

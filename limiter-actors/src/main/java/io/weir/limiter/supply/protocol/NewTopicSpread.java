@@ -10,7 +10,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A new topic's first split: its minter sends everybody alive an equal part. Topics that come together go in one transfer. */
+/**
+ * A new topic's first split: its minter sends everybody alive an equal part. Topics that come together go in one
+ * transfer.
+ */
 final class NewTopicSpread {
     private final Map<Holder, Map<TopicName, Share>> parts = new LinkedHashMap<>();
 

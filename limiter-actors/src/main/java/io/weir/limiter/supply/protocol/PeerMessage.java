@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What one holder's {@link SupplyNode} tells another's. Any message may be lost, repeated, overtaken or late. A transfer is sent
- * until it is acknowledged, and credited once; every other message is repeated sooner or later.
+ * What one holder's {@link SupplyNode} tells another's. Any message may be lost, repeated, overtaken or late. A
+ * transfer is sent until it is acknowledged, and credited once; every other message is repeated sooner or later.
  */
 public sealed interface PeerMessage extends Input {
     /** A transfer, perhaps not for the first time; {@code sender} is its origin, or that one's heir. */

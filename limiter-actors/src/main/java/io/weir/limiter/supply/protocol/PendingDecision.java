@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A decision that waits in the {@link SupplyNode} until the {@link Bookkeeper} is idle, and is then taken by what the ledger holds at
- * that time. If nothing comes of it, whoever wanted it asks again.
+ * A decision that waits in the {@link SupplyNode} until the {@link Bookkeeper} is idle, and is then taken by what the
+ * ledger holds at that time. If nothing comes of it, whoever wanted it asks again.
  */
 interface PendingDecision {
     List<Effect> decide(Bookkeeper keeper);
@@ -59,7 +59,9 @@ interface PendingDecision {
         }
     }
 
-    /** Hands a {@linkplain Holding#homeless homeless} share on as a whole, to a holder that may have the burst for it. */
+    /**
+     * Hands a {@linkplain Holding#homeless homeless} share on as a whole, to a holder that may have the burst for it.
+     */
     record HandOn(Holder to, TopicName topic) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {

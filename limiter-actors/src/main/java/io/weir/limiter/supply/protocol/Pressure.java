@@ -4,11 +4,11 @@ import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * What is asked of a broker whose publishers are held back. A publisher that waits for its answer offers nothing meanwhile, so what
- * arrives there only mirrors the supply, and the step on S/D has nothing to go by: whichever broker is ahead by chance stays ahead
- * (seen: 694, 164 and 42 of 900 messages a second with the same publishers at all three). Each message that waits therefore counts
- * as a tenth of the topic's limit on top of what arrives: brokers where publishers wait draw level with each other in
- * proportion to how many do, and where none waits nothing changes.
+ * What is asked of a broker whose publishers are held back. A publisher that waits for its answer offers nothing
+ * meanwhile, so what arrives there only mirrors the supply, and the step on S/D has nothing to go by: whichever broker
+ * is ahead by chance stays ahead (seen: 694, 164 and 42 of 900 messages a second with the same publishers at all
+ * three). Each message that waits therefore counts as a tenth of the topic's limit on top of what arrives: brokers
+ * where publishers wait draw level with each other in proportion to how many do, and where none waits nothing changes.
  *
  * <p>The seeds do not have this: their demand is offered whatever the supply is.
  */

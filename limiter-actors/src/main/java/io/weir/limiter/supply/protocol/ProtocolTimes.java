@@ -1,8 +1,8 @@
 package io.weir.limiter.supply.protocol;
 
 /**
- * The times and tolerances that all holders of a cluster agree on. What is not a setting is derived here from the lease, so
- * that a simulation with a shorter lease keeps a broker's proportions.
+ * The times and tolerances that all holders of a cluster agree on. What is not a setting is derived here from the
+ * lease, so that a simulation with a shorter lease keeps a broker's proportions.
  *
  * @param leaseNs L
  * @param driftPpm ε in millionths

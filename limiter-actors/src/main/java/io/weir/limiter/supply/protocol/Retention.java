@@ -18,31 +18,38 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the store may forget, as one watcher sees it. It gets rows together with the watcher's own clock, read <i>after</i> the
- * store's answer came, asks all live holders, and says what may be removed. In the step that removes, the store checks once more
- * what it can see ({@code SupplyStore}). Everything here is memory: a new watcher begins anew, which only delays.
+ * What the store may forget, as one watcher sees it. It gets rows together with the watcher's own clock, read
+ * <i>after</i> the store's answer came, asks all live holders, and says what may be removed. In the step that removes,
+ * the store checks once more what it can see ({@code SupplyStore}). Everything here is memory: a new watcher begins
+ * anew, which only delays.
  *
  * <p><b>A closed holder</b> V (stopped, both accounts inherited), with its journal and snapshots, is needed
+ *
  * <ul>
- *   <li>while anybody has an open transfer to V, own, adopted or about to be written: V's journal says whether it was credited. If
- *       that journal vanished, "contains the credit" would become "refund", and supply would double. So every live holder is
- *       asked; one that did not answer may have such a transfer. A holder that has none, and has seen that V is not live, never
- *       opens one, but it may inherit one from a holder that opened it with an old view of the rows. So whenever somebody was
- *       inherited from, all are asked again (the specification's {@code wordTakenBack}: without it an heir's old answer lets a
- *       journal go that the heir needs);
- *   <li>while the leased account of a holder that is no longer live is not yet inherited: its open transfers go to the heir with it;
+ *   <li>while anybody has an open transfer to V, own, adopted or about to be written: V's journal says whether it was
+ *       credited. If that journal vanished, "contains the credit" would become "refund", and supply would double. So
+ *       every live holder is asked; one that did not answer may have such a transfer. A holder that has none, and has
+ *       seen that V is not live, never opens one, but it may inherit one from a holder that opened it with an old view
+ *       of the rows. So whenever somebody was inherited from, all are asked again (the specification's
+ *       {@code wordTakenBack}: without it an heir's old answer lets a journal go that the heir needs);
+ *   <li>while the leased account of a holder that is no longer live is not yet inherited: its open transfers go to the
+ *       heir with it;
  *   <li>while V is the heir in somebody's row that is not done: V's journal says whether the inheritance landed;
  *   <li>while V is the minter of a version that is not done: V's journal says whether it was minted.
  * </ul>
- * A holder that registers later reads rows in which V is not live, and inherits from holders of which all of this holds.
  *
- * <p><b>Versions of a limit</b>: the last two of every name stay, because only their difference says how much to mint or burn. <b>A
- * deleted name</b>'s last two go when the watcher has seen the deletion done for 2·b/r + W, with the r and b that were deleted: until
- * then a re-creation continues the versions and so begins empty; else two full buckets would follow each other.
+ * A holder that registers later reads rows in which V is not live, and inherits from holders of which all of this
+ * holds.
  *
- * <p>Besides, everything stays for a while ({@link ProtocolTimes#retentionNs}) after nobody needs it: for those who look for a
- * fault, and because a write that a process sent before it died may land late, and in a removed journal it would find its sequence
- * number free. So this relies on a store that carries such a write out within that while, or never.
+ * <p><b>Versions of a limit</b>: the last two of every name stay, because only their difference says how much to mint
+ * or burn. <b>A deleted name</b>'s last two go when the watcher has seen the deletion done for 2·b/r + W, with the r
+ * and b that were deleted: until then a re-creation continues the versions and so begins empty; else two full buckets
+ * would follow each other.
+ *
+ * <p>Besides, everything stays for a while ({@link ProtocolTimes#retentionNs}) after nobody needs it: for those who
+ * look for a fault, and because a write that a process sent before it died may land late, and in a removed journal it
+ * would find its sequence number free. So this relies on a store that carries such a write out within that while, or
+ * never.
  */
 public final class Retention {
     /** Something that may be removed. */
@@ -63,7 +70,10 @@ public final class Retention {
     private static final long MILLION = 1_000_000L;
     private static final double NANOS = 1e9;
 
-    /** What was read of a name: its last version, since when it is as it is, the limit before it, and the oldest version left. */
+    /**
+     * What was read of a name: its last version, since when it is as it is, the limit before it, and the oldest version
+     * left.
+     */
     private record Name(LimitRow last, long sinceNs, Optional<Share> before, long oldest) {
         boolean deleted() {
             return last.limit().isNone() && last.done();

@@ -15,12 +15,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * One holder's end of a ring edge: tells the neighbour its share and demand of each topic, and hands supply over where the
- * neighbour is worse off. All topics of a round go in one message and move in one transfer, so a round costs each side one
- * write, and none where nothing moves.
+ * One holder's end of a ring edge: tells the neighbour its share and demand of each topic, and hands supply over where
+ * the neighbour is worse off. All topics of a round go in one message and move in one transfer, so a round costs each
+ * side one write, and none where nothing moves.
  *
- * <p>A round tells only what changed, and a slice of all topics in turn in case a message was lost: a ring at rest is nearly
- * silent. After a topic moved, it rests until the neighbour has told it again; else the same gap would be closed twice.
+ * <p>A round tells only what changed, and a slice of all topics in turn in case a message was lost: a ring at rest is
+ * nearly silent. After a topic moved, it rests until the neighbour has told it again; else the same gap would be closed
+ * twice.
  */
 final class RingEdge {
     /** After a move that exceeded the wide dead band, the narrow one counts for so many rounds: enough to level out. */
@@ -29,7 +30,9 @@ final class RingEdge {
     /** A demand that changed by less than this fraction is not told again. */
     private static final double SAME_DEMAND = 0.02;
 
-    /** A topic's step at rest (wide dead band: noise starts nothing) and under way (narrow: what started gets finished). */
+    /**
+     * A topic's step at rest (wide dead band: noise starts nothing) and under way (narrow: what started gets finished).
+     */
     record Steps(SupplyEdge begin, SupplyEdge goOn) {}
 
     /**

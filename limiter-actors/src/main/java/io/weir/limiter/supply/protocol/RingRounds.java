@@ -26,8 +26,8 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
- * GDRL's rounds at one holder. It knows the ring's members, samples the gates, turns the samples into demand and tells the
- * neighbours. How much to hand to a neighbour is each {@link RingEdge}'s decision.
+ * GDRL's rounds at one holder. It knows the ring's members, samples the gates, turns the samples into demand and tells
+ * the neighbours. How much to hand to a neighbour is each {@link RingEdge}'s decision.
  */
 final class RingRounds {
     /** Weight of the last sample in the smoothed number of waiting messages. */
@@ -191,9 +191,9 @@ final class RingRounds {
     }
 
     /**
-     * A broker with waiting messages also tells one broker that is no neighbour, another each round; if that one is idle, it gives.
-     * Along the ring alone, supply with a burst of few messages could not get here: idle brokers in between have no use for it
-     * and can't take a part of it. (The seeds can move any part, so they do not need this.)
+     * A broker with waiting messages also tells one broker that is no neighbour, another each round; if that one is
+     * idle, it gives. Along the ring alone, supply with a burst of few messages could not get here: idle brokers in
+     * between have no use for it and can't take a part of it. (The seeds can move any part, so they do not need this.)
      */
     private void askFurther(List<RingEdge.Mine> mine) {
         List<Holder> far = new ArrayList<>(others.values());

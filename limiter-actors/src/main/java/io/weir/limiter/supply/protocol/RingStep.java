@@ -16,9 +16,10 @@ final class RingStep {
     private RingStep() {}
 
     /**
-     * What goes to a broker whose share and demand are known. A homeless share goes as a whole if their share admits. Where the
-     * step would leave an account without a message of burst, a whole account goes to the side with more than twice the
-     * demand: otherwise a small burst that lies in two accounts of an idle broker would never reach the one that needs it.
+     * What goes to a broker whose share and demand are known. A homeless share goes as a whole if their share admits.
+     * Where the step would leave an account without a message of burst, a whole account goes to the side with more than
+     * twice the demand: otherwise a small burst that lies in two accounts of an idle broker would never reach the one
+     * that needs it.
      */
     static Holding handedOver(
             Bookkeeper keeper, SupplyEdge edge, Holding mine, Demand myDemand, Holding theirs, Demand theirDemand) {

@@ -1,8 +1,8 @@
 package io.weir.limiter.supply.protocol;
 
 /**
- * What one process has read of the store's rows. It outlives a {@link SupplyNode} that ended over an unknown outcome, but neither
- * the process nor its actor system.
+ * What one process has read of the store's rows. It outlives a {@link SupplyNode} that ended over an unknown outcome,
+ * but neither the process nor its actor system.
  *
  * @param limits the last version of every limit
  * @param watch the leases' rows, and since when each is as it is

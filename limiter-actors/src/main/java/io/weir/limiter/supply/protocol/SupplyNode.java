@@ -24,9 +24,9 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /**
- * One holder's whole part in the supply protocol, free of threads, clocks and Akka: an {@link Input} and the time go in,
- * {@link Effect}s come out. A broker's actors feed it and carry out its effects; so does the simulation, and therefore the
- * simulated code is the code that runs.
+ * One holder's whole part in the supply protocol, free of threads, clocks and Akka: an {@link Input} and the time go
+ * in, {@link Effect}s come out. A broker's actors feed it and carry out its effects; so does the simulation, and
+ * therefore the simulated code is the code that runs.
  *
  * <pre>
  *   {@link Bookkeeper}      the own ledger, and one write at a time
@@ -36,12 +36,13 @@ import java.util.stream.Collectors;
  *   {@link Retention}       which rows and journals the store may forget
  * </pre>
  *
- * The bookkeeper takes one decision at a time. What the parts want of it waits as {@link PendingDecision}s until it is idle, at
- * most {@value #MOST_PENDING} of them; a further one is dropped, because its part asks again.
+ * The bookkeeper takes one decision at a time. What the parts want of it waits as {@link PendingDecision}s until it is
+ * idle, at most {@value #MOST_PENDING} of them; a further one is dropped, because its part asks again.
  *
- * <p><b>An unknown outcome ends the node</b>, be it of an append or of a change at the gates. Whoever runs it replays the journal
- * and begins a new node, which writes a {@link SupplyEvent.Recovered} before it uses anything ({@link Bookkeeper#recover}); if a
- * late write took that sequence number, the new node ends too. Only the process's {@link StoreView} outlives a node.
+ * <p><b>An unknown outcome ends the node</b>, be it of an append or of a change at the gates. Whoever runs it replays
+ * the journal and begins a new node, which writes a {@link SupplyEvent.Recovered} before it uses anything
+ * ({@link Bookkeeper#recover}); if a late write took that sequence number, the new node ends too. Only the process's
+ * {@link StoreView} outlives a node.
  */
 public final class SupplyNode {
     static final int MOST_PENDING = 256;
@@ -297,7 +298,9 @@ public final class SupplyNode {
         out.add(new Effect.ReadClosed(MOST_CLOSED));
     }
 
-    /** Only the sweeper's host has read the closed holders, and did so before these rows: see {@link Retention#leases}. */
+    /**
+     * Only the sweeper's host has read the closed holders, and did so before these rows: see {@link Retention#leases}.
+     */
     private void retain(Input.Looked looked, long nowNs) {
         liveHolders = Optional.of(looked.rows().stream()
                 .filter(row -> row.state() == LeaseRow.State.LIVE)
@@ -317,7 +320,9 @@ public final class SupplyNode {
         closedHolders = Optional.empty();
     }
 
-    /** Before the first commit a late write of a former life may still land, so until then every journal may be needed. */
+    /**
+     * Before the first commit a late write of a former life may still land, so until then every journal may be needed.
+     */
     private PeerMessage.Needed needed(long round, Set<Holder> question) {
         return Retention.answer(round, question, keeper, recovered ? liveHolders : Optional.empty());
     }

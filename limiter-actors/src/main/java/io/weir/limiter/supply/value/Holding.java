@@ -65,9 +65,9 @@ public record Holding(Supply leased, Supply kept) {
     }
 
     /**
-     * A rate without one message of burst in both accounts together. If no neighbour can use it either, it goes to any other
-     * broker, chosen by chance, until it meets burst. Raising r where β is 0 makes such a share, and so does burning.
-     * (SUPPLY.md's "all or nothing" keeps transfers from making one, but not mints and burns.)
+     * A rate without one message of burst in both accounts together. If no neighbour can use it either, it goes to any
+     * other broker, chosen by chance, until it meets burst. Raising r where β is 0 makes such a share, and so does
+     * burning. (SUPPLY.md's "all or nothing" keeps transfers from making one, but not mints and burns.)
      */
     public boolean homeless() {
         return share().rateMicros() > 0 && !share().admits();
@@ -77,7 +77,10 @@ public record Holding(Supply leased, Supply kept) {
         return leased.share().plus(kept.share());
     }
 
-    /** Whether its kept account is off the floor φ by more than a fifth of the share, or another split would end lameness. */
+    /**
+     * Whether its kept account is off the floor φ by more than a fifth of the share, or another split would end
+     * lameness.
+     */
     public boolean wantsSplit(int floorPermille) {
         Holding target = of(share(), floorPermille);
         Share all = share();
@@ -86,14 +89,16 @@ public record Holding(Supply leased, Supply kept) {
                 || Math.abs(kept.burstMicros() - target.kept.burstMicros()) > all.burstMicros() / 5;
     }
 
-    /** The part to move when {@code wanted} is asked for, from each account in proportion: see {@link Supply#cutFor}. */
+    /**
+     * The part to move when {@code wanted} is asked for, from each account in proportion: see {@link Supply#cutFor}.
+     */
     public Holding cut(Share wanted) {
         return cutFor(NONE, wanted);
     }
 
     /**
-     * The same towards a side that holds {@code theirs}. If that were not considered, a broker with less than two messages of burst
-     * would keep its rate for ever: what it is asked for is always a little less than half of it.
+     * The same towards a side that holds {@code theirs}. If that were not considered, a broker with less than two
+     * messages of burst would keep its rate for ever: what it is asked for is always a little less than half of it.
      */
     public Holding cutFor(Holding theirs, Share wanted) {
         Share all = share();
@@ -108,8 +113,8 @@ public record Holding(Supply leased, Supply kept) {
     }
 
     /**
-     * The part to burn for a debt: as much as there is, from the leased account first. Exactly what is owed, not {@link #cut}'s all or
-     * nothing: if the rest can't admit, the ring hands it on.
+     * The part to burn for a debt: as much as there is, from the leased account first. Exactly what is owed, not
+     * {@link #cut}'s all or nothing: if the rest can't admit, the ring hands it on.
      */
     public Holding owed(Share debt) {
         long rate = Math.min(debt.rateMicros(), leased.rateMicros());
@@ -122,7 +127,9 @@ public record Holding(Supply leased, Supply kept) {
                         0));
     }
 
-    /** amount·numerator/denominator in whole micro-tokens, at most the amount. The double only chooses how much moves. */
+    /**
+     * amount·numerator/denominator in whole micro-tokens, at most the amount. The double only chooses how much moves.
+     */
     private static long part(long amount, long numerator, long denominator) {
         if (denominator <= 0 || numerator >= denominator) {
             return amount;

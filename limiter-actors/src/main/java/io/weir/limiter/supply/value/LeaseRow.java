@@ -3,15 +3,16 @@ package io.weir.limiter.supply.value;
 import java.util.Optional;
 
 /**
- * A holder's row in the store. A change with a condition answers the row as it will be, or empty if the condition does not hold;
- * the store must decide and write in one step.
+ * A holder's row in the store. A change with a condition answers the row as it will be, or empty if the condition does
+ * not hold; the store must decide and write in one step.
  *
  * <pre>
  *   LIVE ── fence: renewSeq as observed ──► FENCED ── the holder itself, its file lock, an operator ──► STOPPED
  *     └──────────── stop: the holder itself after closing its gate, its file lock ─────────────────────────┘
  * </pre>
  *
- * FENCED makes the leased account inheritable, STOPPED the kept one. Each account has one heir at a time and is done once.
+ * FENCED makes the leased account inheritable, STOPPED the kept one. Each account has one heir at a time and is done
+ * once.
  */
 public record LeaseRow(Holder holder, State state, long renewSeq, Legacy leased, Legacy kept) {
     /** Whether the holder may renew, and what its heirs may take. */

@@ -6,17 +6,18 @@ import io.weir.limiter.algorithm.Sharing;
 import java.util.Optional;
 
 /**
- * One version of a topic's limit in the store. A deleted topic's last version allows nothing. A row changes by condition only,
- * and is removed when the protocol's {@code Retention} says so. Version v + 1 may be inserted when v is done:
- * 100 → 50 not yet burned → 150 would otherwise leave 200.
+ * One version of a topic's limit in the store. A deleted topic's last version allows nothing. A row changes by
+ * condition only, and is removed when the protocol's {@code Retention} says so. Version v + 1 may be inserted when v is
+ * done: 100 → 50 not yet burned → 150 would otherwise leave 200.
  *
  * @param limit (r, b), or {@link Share#NONE} for a deleted topic
  * @param floorPermille φ in thousandths
  * @param sharing how the brokers divide it
  * @param minter who alone may mint it
  * @param done whether exactly {@code limit} exists
- * @param first whether the store had no version before it when it was read: only then it begins with a full bucket. As long as
- *     a version is not done, the one before it is never removed, so until then this says what it said on insertion
+ * @param first whether the store had no version before it when it was read: only then it begins with a full bucket. As
+ *     long as a version is not done, the one before it is never removed, so until then this says what it said on
+ *     insertion
  */
 public record LimitRow(
         TopicName topic,

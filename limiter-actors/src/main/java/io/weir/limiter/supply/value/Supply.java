@@ -4,8 +4,8 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * Supply of one topic in one account, held or on its way: rate ρ, burst capacity β and level λ ≤ β, in micro-tokens. In a
- * ledger λ is 0: levels live at the gate and inside transfers.
+ * Supply of one topic in one account, held or on its way: rate ρ, burst capacity β and level λ ≤ β, in micro-tokens. In
+ * a ledger λ is 0: levels live at the gate and inside transfers.
  */
 public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     public static final Supply NONE = new Supply(0, 0, 0);
@@ -41,9 +41,9 @@ public record Supply(long rateMicros, long burstMicros, long levelMicros) {
     }
 
     /**
-     * The part to move when a side that has {@code theirBurstMicros} wants (ρ, β). Neither side may be left lame: unless the other side
-     * has a message of burst, one goes along, and one stays here. Where that is not possible, everything moves (if at least half
-     * of the rate was wanted) or nothing.
+     * The part to move when a side that has {@code theirBurstMicros} wants (ρ, β). Neither side may be left lame:
+     * unless the other side has a message of burst, one goes along, and one stays here. Where that is not possible,
+     * everything moves (if at least half of the rate was wanted) or nothing.
      */
     Supply cutFor(long theirBurstMicros, long wantedRateMicros, long wantedBurstMicros) {
         long rate = Math.min(Math.max(0, wantedRateMicros), rateMicros);

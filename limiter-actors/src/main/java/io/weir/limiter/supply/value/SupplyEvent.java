@@ -21,8 +21,8 @@ public sealed interface SupplyEvent {
     record Refunded(Transfer.Id transfer) implements SupplyEvent {}
 
     /**
-     * An open transfer is known to be credited. Nothing depends on this event; without it a transfer that has arrived would be
-     * adopted by heir after heir for ever.
+     * An open transfer is known to be credited. Nothing depends on this event; without it a transfer that has arrived
+     * would be adopted by heir after heir for ever.
      */
     record Delivered(Transfer.Id transfer) implements SupplyEvent {}
 
@@ -39,9 +39,9 @@ public sealed interface SupplyEvent {
     record Burned(TopicName topic, long version, Holding burned) implements SupplyEvent {}
 
     /**
-     * A topic's share is split between the accounts like this now; already removed at the gate. SUPPLY.md has no such event: there a
-     * floor can't change, and burning can leave an account with a rate and less than one message of burst though both
-     * accounts together could admit.
+     * A topic's share is split between the accounts like this now; already removed at the gate. SUPPLY.md has no such
+     * event: there a floor can't change, and burning can leave an account with a rate and less than one message of
+     * burst though both accounts together could admit.
      */
     record Refloored(TopicName topic, Holding split) implements SupplyEvent {}
 

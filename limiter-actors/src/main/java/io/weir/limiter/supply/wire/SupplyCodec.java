@@ -52,8 +52,8 @@ import java.util.function.Supplier;
  *   event     := kind (1 byte), then its record's fields in their order
  * </pre>
  *
- * Reading checks every bound and throws IllegalArgumentException with the reason; it allocates in proportion to the bytes that are there,
- * whatever a length in them claims. A kind's number is for ever: journals hold it.
+ * Reading checks every bound and throws IllegalArgumentException with the reason; it allocates in proportion to the
+ * bytes that are there, whatever a length in them claims. A kind's number is for ever: journals hold it.
  */
 public final class SupplyCodec {
     private static final byte FORMAT = 1;

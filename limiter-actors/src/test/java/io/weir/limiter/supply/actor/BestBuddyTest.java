@@ -63,7 +63,10 @@ class BestBuddyTest {
         return ((SupplyCoordinator.Answered) parent.receiveMessage()).answer();
     }
 
-    /** It once logged on the store's thread, which Akka forbids: every fence that was carried out was taken for a failure. */
+    /**
+     * It once logged on the store's thread, which Akka forbids: every fence that was carried out was taken for a
+     * failure.
+     */
     @Test
     void shouldTellThatAStepIsDoneWhenTheStoreCarriedItOut() {
         ActorRef<BestBuddy.Command> buddy =

@@ -25,8 +25,8 @@ import org.openjdk.jmh.annotations.Warmup;
  * What one message costs at the gate: token, lease, demand, beside the bare bucket and two readings of the clock.
  * {@code mvn -Pquick,bench -pl limiter-actors -am test -Dbench="GateBench -prof gc"} runs it.
  *
- * <p>Told time: the clock is a field, so that only the work is measured. Clock: {@code System.nanoTime}, read before the token is taken and again
- * after it, as the protocol wants.
+ * <p>Told time: the clock is a field, so that only the work is measured. Clock: {@code System.nanoTime}, read before
+ * the token is taken and again after it, as the protocol wants.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

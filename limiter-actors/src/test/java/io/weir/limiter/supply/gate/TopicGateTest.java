@@ -86,7 +86,10 @@ class TopicGateTest {
         }
     }
 
-    /** Bursts that came at one time, looked at late, some from another broker with an age, while supply is sampled and moved. */
+    /**
+     * Bursts that came at one time, looked at late, some from another broker with an age, while supply is sampled and
+     * moved.
+     */
     private long excessOfARandomRun(Random random) {
         supply(LIMIT.ratePerSecond() / 2, 2);
         HardBound bound = new HardBound(LIMIT, START);

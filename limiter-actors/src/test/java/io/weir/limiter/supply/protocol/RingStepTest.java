@@ -18,7 +18,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RingStepTest {
     private static final Bookkeeper KEEPER = new Bookkeeper(new Ledger(new Holder(new BrokerId("b1"), 1)));
 
-    /** Six brokers with a burst of four messages each, all of the demand at the first: seen to keep half of the rate with the others. */
+    /**
+     * Six brokers with a burst of four messages each, all of the demand at the first: seen to keep half of the rate
+     * with the others.
+     */
     @ParameterizedTest
     @ValueSource(ints = {0, 500, 1_000})
     void shouldBringTheRateToTheOneBusyBrokerThoughTheOthersHaveHardlyAnyBurst(int floorPermille) {

@@ -7,7 +7,10 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** MQTT 3.1.1 with QoS 1 both ways, as Mosquitto speaks it: {@code type and flags | remaining length, 7 bits a byte | content}. */
+/**
+ * MQTT 3.1.1 with QoS 1 both ways, as Mosquitto speaks it: {@code type and flags | remaining length, 7 bits a byte |
+ * content}.
+ */
 public final class MqttWire implements WireProtocol {
     private static final int CONNACK = 2;
     private static final int PUBLISH = 3;

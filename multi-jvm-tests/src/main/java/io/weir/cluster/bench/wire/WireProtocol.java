@@ -3,8 +3,8 @@ package io.weir.cluster.bench.wire;
 import java.io.IOException;
 
 /**
- * A protocol that brokers speak, as far as the generator needs it: open a connection, publish messages of one size to one topic, take
- * what comes in. What is called for every message allocates nothing.
+ * A protocol that brokers speak, as far as the generator needs it: open a connection, publish messages of one size to
+ * one topic, take what comes in. What is called for every message allocates nothing.
  */
 public interface WireProtocol {
     /** What connections are opened for. */
@@ -12,8 +12,8 @@ public interface WireProtocol {
             String topic, String channel, int credit, int bodyBytes, boolean lowLatency, boolean sharedByConsumers) {}
 
     /**
-     * One publish, ready to be written once its bodies are filled in: the first at {@code bodyAt}, the others {@code bodyEvery} bytes
-     * apart.
+     * One publish, ready to be written once its bodies are filled in: the first at {@code bodyAt}, the others
+     * {@code bodyEvery} bytes apart.
      */
     record Publish(byte[] bytes, int bodyAt, int bodyEvery, int messages) {}
 
@@ -23,7 +23,10 @@ public interface WireProtocol {
 
         void refused(BenchConnection from, String text);
 
-        /** A message whose body is {@code from.in}'s bytes from {@code at}; {@code again}: the broker says it was delivered before. */
+        /**
+         * A message whose body is {@code from.in}'s bytes from {@code at}; {@code again}: the broker says it was
+         * delivered before.
+         */
         void message(BenchConnection from, int at, int bodyBytes, boolean again);
     }
 
@@ -58,12 +61,15 @@ public interface WireProtocol {
         return true;
     }
 
-    /** Gives a publish that starts at {@code at} in the connection's outbound buffer a number of its own, where the protocol wants one. */
+    /**
+     * Gives a publish that starts at {@code at} in the connection's outbound buffer a number of its own, where the
+     * protocol wants one.
+     */
     default void number(BenchConnection connection, int at) {}
 
     /**
-     * Takes every whole frame from {@code connection.in} and answers into {@code connection.out}. Stops early, with {@link
-     * BenchConnection#stalled} set, when there is no room for an answer.
+     * Takes every whole frame from {@code connection.in} and answers into {@code connection.out}. Stops early, with
+     * {@link BenchConnection#stalled} set, when there is no room for an answer.
      */
     void receive(BenchConnection connection, Inbox inbox) throws WireException;
 }

@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Publishes over one connection to one broker, one message at a time, at a rate that may change. A connection that breaks is opened again. */
+/**
+ * Publishes over one connection to one broker, one message at a time, at a rate that may change. A connection that
+ * breaks is opened again.
+ */
 public abstract class PacedPublisher extends Thread {
     private static final int CONNECT_WITHIN_MS = 2_000;
     private static final int SILENT_MS = 15_000;

@@ -23,8 +23,9 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client process of a chaos run: publishes, consumes and records both. It lives in the network of the broker that it is beside, so that
- * a broker that is cut off goes on being pressed, and takes its orders from a file, since no network reaches it for sure.
+ * A client process of a chaos run: publishes, consumes and records both. It lives in the network of the broker that it
+ * is beside, so that a broker that is cut off goes on being pressed, and takes its orders from a file, since no network
+ * reaches it for sure.
  */
 final class RecordingClient {
     private static final ObjectMapper JSON = new ObjectMapper();

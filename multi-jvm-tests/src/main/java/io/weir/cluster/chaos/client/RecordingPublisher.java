@@ -8,9 +8,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Records of each message that it was sent and what became of it: acknowledged (ok), certainly not published (fail), or unknown (info),
- * as when the connection broke before the answer. It publishes at the broker that it is given; Weir's own client would go to the
- * topic's home.
+ * Records of each message that it was sent and what became of it: acknowledged (ok), certainly not published (fail), or
+ * unknown (info), as when the connection broke before the answer. It publishes at the broker that it is given; Weir's
+ * own client would go to the topic's home.
  */
 public final class RecordingPublisher extends PacedPublisher {
     private final Publishing plan;

@@ -1,4 +1,2 @@
-/**
- * Chaos' publishers and consumers, in processes of their own, and what they record.
- */
+/** Chaos' publishers and consumers, in processes of their own, and what they record. */
 package io.weir.cluster.chaos.client;

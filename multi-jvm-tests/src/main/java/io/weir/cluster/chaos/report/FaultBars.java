@@ -12,7 +12,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** When which fault was there: a bar for each, in as few rows as they fit in. Rows below them show when each broker was down. */
+/**
+ * When which fault was there: a bar for each, in as few rows as they fit in. Rows below them show when each broker was
+ * down.
+ */
 final class FaultBars {
     /** A fault from its start to its end. */
     record Span(double from, double to, String fault, String text) {

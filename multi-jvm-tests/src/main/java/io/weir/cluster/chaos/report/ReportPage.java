@@ -35,9 +35,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The report of a history: the verdicts, the faults, and for each topic what was admitted against its limit, who had how much of it and
- * how long messages took, all over the same time. One file that needs no other, in light or dark as the reader's system is; what is
- * drawn is binned, so it stays small however long the history.
+ * The report of a history: the verdicts, the faults, and for each topic what was admitted against its limit, who had
+ * how much of it and how long messages took, all over the same time. One file that needs no other, in light or dark as
+ * the reader's system is; what is drawn is binned, so it stays small however long the history.
  */
 public final class ReportPage {
     /** Topics that are drawn, those with the most messages; a page of hundreds is not read. */

@@ -6,8 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A class file in which {@code System.currentTimeMillis()} is another class's method of the same name and type. Code refers to methods by
- * entries of the constant pool, so that one entry has to change, and two are added at the pool's end:
+ * A class file in which {@code System.currentTimeMillis()} is another class's method of the same name and type. Code
+ * refers to methods by entries of the constant pool, so that one entry has to change, and two are added at the pool's
+ * end:
  *
  * <pre>
  *   Methodref(class → System, name and type → currentTimeMillis ()J)      class → the entry below

@@ -3,8 +3,8 @@ package io.weir.cluster.failpoints.armed;
 import java.util.function.LongSupplier;
 
 /**
- * A clock that runs at a rate of the true one, from the moment it was made. Whole parts in ten million, so that both directions are exact
- * integers: a double has 53 bits, and nanoseconds of a machine that is up for long need more.
+ * A clock that runs at a rate of the true one, from the moment it was made. Whole parts in ten million, so that both
+ * directions are exact integers: a double has 53 bits, and nanoseconds of a machine that is up for long need more.
  */
 final class SkewedClock implements LongSupplier {
     private static final long PARTS = 10_000_000;

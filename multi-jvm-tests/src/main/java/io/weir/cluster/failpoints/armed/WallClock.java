@@ -10,11 +10,13 @@ import java.security.ProtectionDomain;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A wall clock that can be set while the process runs, as a Java agent: whatever the broker and its libraries ask {@code
- * System.currentTimeMillis}, they ask this class. How far it is from the truth, in milliseconds, is what the file says that {@link
- * Sabotage#WALL_CLOCK_FILE} names; it is looked at several times a second. The Java runtime itself goes on with the true clock.
+ * A wall clock that can be set while the process runs, as a Java agent: whatever the broker and its libraries ask
+ * {@code System.currentTimeMillis}, they ask this class. How far it is from the truth, in milliseconds, is what the
+ * file says that {@link Sabotage#WALL_CLOCK_FILE} names; it is looked at several times a second. The Java runtime
+ * itself goes on with the true clock.
  *
- * <p>Libraries that fake a process's clocks from outside were tried: they also change time-outs, and a broker then spins.
+ * <p>Libraries that fake a process's clocks from outside were tried: they also change time-outs, and a broker then
+ * spins.
  */
 public final class WallClock {
     private static final long LOOK_MS = 100;

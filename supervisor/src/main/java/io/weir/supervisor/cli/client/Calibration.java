@@ -10,10 +10,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Measures what one broker carries, from outside: a publisher and a consumer of an ephemeral topic there, which placement leaves alone.
+ * Measures what one broker carries, from outside: a publisher and a consumer of an ephemeral topic there, which
+ * placement leaves alone.
  *
- * <p>Latency is from when a message was to be sent, so that a publisher that is held up does not hide it, to when its consumer has read it.
- * Publisher and consumer take their part of the machine: on one machine with the broker it carries less than alone.
+ * <p>Latency is from when a message was to be sent, so that a publisher that is held up does not hide it, to when its
+ * consumer has read it. Publisher and consumer take their part of the machine: on one machine with the broker it
+ * carries less than alone.
  */
 final class Calibration implements AutoCloseable {
     private static final String TOPIC = "weir.calibration#ephemeral";

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** What a client command shows to brokers that ask for a secret, as a picocli mixin. In a file: others see a command's line. */
+/**
+ * What a client command shows to brokers that ask for a secret, as a picocli mixin. In a file: others see a command's
+ * line.
+ */
 public final class ClientSecret {
     @Option(
             names = "--secret-file",

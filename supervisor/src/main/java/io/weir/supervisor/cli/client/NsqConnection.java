@@ -18,8 +18,8 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A blocking connection to anything that speaks NSQ V2: what {@code weir pub}, {@code weir sub}, chaos and the demo publish and consume
- * with. One thread reads; any may write.
+ * A blocking connection to anything that speaks NSQ V2: what {@code weir pub}, {@code weir sub}, chaos and the demo
+ * publish and consume with. One thread reads; any may write.
  *
  * <pre>
  *  int32 size | int32 type (0 response, 1 error, 2 message) | content
@@ -69,7 +69,10 @@ public final class NsqConnection implements AutoCloseable {
         return connection;
     }
 
-    /** In the clear and without a secret. The broker counts as gone when it is silent for as long as connecting may take. */
+    /**
+     * In the clear and without a secret. The broker counts as gone when it is silent for as long as connecting may
+     * take.
+     */
     public static NsqConnection open(Endpoint endpoint, int connectWithinMs) throws IOException {
         return open(endpoint, Optional.empty(), Optional.empty(), connectWithinMs);
     }

@@ -10,7 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Sets what came out of experiments for a terminal: tables aligned at the decimal point and the ±, and findings as a check list. */
+/**
+ * Sets what came out of experiments for a terminal: tables aligned at the decimal point and the ±, and findings as a
+ * check list.
+ */
 final class LabText {
     /** Digits shown of a number that says nothing about its own precision. */
     private static final MathContext SHOWN = new MathContext(5, RoundingMode.HALF_EVEN);
@@ -21,7 +24,9 @@ final class LabText {
 
     private LabText() {}
 
-    /** A cell in the pieces that a column aligns: the whole part to its right, fraction and half width to their left. */
+    /**
+     * A cell in the pieces that a column aligns: the whole part to its right, fraction and half width to their left.
+     */
     private record Cell(String whole, String fraction, String halfWidth) {}
 
     static List<String> outcome(LabOutcome outcome) {

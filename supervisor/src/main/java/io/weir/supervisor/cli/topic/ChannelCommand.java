@@ -16,7 +16,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code weir channel}: the channels of a topic. Each gets a copy of every message; consumers come and go, the channel stays. */
+/**
+ * {@code weir channel}: the channels of a topic. Each gets a copy of every message; consumers come and go, the channel
+ * stays.
+ */
 @Command(
         name = "channel",
         mixinStandardHelpOptions = true,

@@ -1,4 +1,2 @@
-/**
- * {@code weir topic}, {@code channel} and {@code placement}: looking at topics and changing them.
- */
+/** {@code weir topic}, {@code channel} and {@code placement}: looking at topics and changing them. */
 package io.weir.supervisor.cli.topic;

@@ -27,9 +27,9 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * "If you split the load, split the burst" (SRTM 4.3, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of ten, those
- * of a correlation group at the same instants, over six brokers. Groups together on one broker, dealt out blindly, and
- * spread over all brokers; and what borrowing makes of groups that are together.
+ * "If you split the load, split the burst" (SRTM 4.3, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of ten,
+ * those of a correlation group at the same instants, over six brokers. Groups together on one broker, dealt out
+ * blindly, and spread over all brokers; and what borrowing makes of groups that are together.
  */
 public final class CorrelatedBursts implements Experiment {
     private static final int PUBLISHERS = 1_000;
@@ -135,9 +135,9 @@ public final class CorrelatedBursts implements Experiment {
     }
 
     /**
-     * r 10% above the rate, and the smallest b with a 99th percentile of zero in one bucket, as the paper sets them, by the
-     * model (its footnote 8): a group's bursts of X messages are the messages of an M/D/1 queue with tokens of X. A trace
-     * would have to be hours long, since a busy period lasts X times as long as one of single messages.
+     * r 10% above the rate, and the smallest b with a 99th percentile of zero in one bucket, as the paper sets them, by
+     * the model (its footnote 8): a group's bursts of X messages are the messages of an M/D/1 queue with tokens of X. A
+     * trace would have to be hours long, since a busy period lasts X times as long as one of single messages.
      */
     private static Limit limit(int groupSize) {
         double rate = PUBLISHERS / groupSize * groupSize * MESSAGES_PER_SECOND;

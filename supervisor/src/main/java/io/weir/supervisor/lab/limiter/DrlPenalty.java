@@ -27,9 +27,9 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * What splitting a limit among k brokers costs (SRTM Fig. 6a: 1,000 Poisson publishers of 10 msg/s), and what moving rates
- * and tokens between the brokers wins back: one bucket, a static split, the TB adaptor, the ring's gossip and borrowing
- * on the same messages. Then the same for slower links, and for traffic that has shifted to one broker.
+ * What splitting a limit among k brokers costs (SRTM Fig. 6a: 1,000 Poisson publishers of 10 msg/s), and what moving
+ * rates and tokens between the brokers wins back: one bucket, a static split, the TB adaptor, the ring's gossip and
+ * borrowing on the same messages. Then the same for slower links, and for traffic that has shifted to one broker.
  */
 public final class DrlPenalty implements Experiment {
     private static final Limit LIMIT = Limit.of(11_000, 27);
@@ -136,7 +136,10 @@ public final class DrlPenalty implements Experiment {
                 UNTIL_SECONDS);
     }
 
-    /** Half the load, so that what piles up before anything has moved is gone by the time of measuring; half of it at one broker. */
+    /**
+     * Half the load, so that what piles up before anything has moved is gone by the time of measuring; half of it at
+     * one broker.
+     */
     private static LimiterTrial.Plan shifted(Design design) {
         Placement placement = design == Design.CENTRAL
                 ? publisher -> 0

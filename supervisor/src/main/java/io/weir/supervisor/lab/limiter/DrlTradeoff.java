@@ -25,13 +25,13 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * To split or not to split (SRTM Fig. 6b: 6,000 Poisson publishers of 10 msg/s): one broker is overloaded, two are best, and
- * with more the DRL penalty outweighs what their capacity wins. And what borrowing makes of that.
+ * To split or not to split (SRTM Fig. 6b: 6,000 Poisson publishers of 10 msg/s): one broker is overloaded, two are
+ * best, and with more the DRL penalty outweighs what their capacity wins. And what borrowing makes of that.
  *
- * <p>The paper gives no service times. A broker here serves one message at a time, exponentially distributed, 55,000 a second
- * on average: below the 60,000 that overload a broker in Fig. 6b, and above the 50,000 (4,000 publishers beside 10,000 msg/s)
- * that one still carries in Fig. 8. The link's and the client's time are left out, so that latencies are a little shorter
- * than the paper's. With k = 1 the queue grows for as long as the run lasts.
+ * <p>The paper gives no service times. A broker here serves one message at a time, exponentially distributed, 55,000 a
+ * second on average: below the 60,000 that overload a broker in Fig. 6b, and above the 50,000 (4,000 publishers beside
+ * 10,000 msg/s) that one still carries in Fig. 8. The link's and the client's time are left out, so that latencies are
+ * a little shorter than the paper's. With k = 1 the queue grows for as long as the run lasts.
  */
 public final class DrlTradeoff implements Experiment {
     /** The same load and burst as in Fig. 6a: an M/D/1 queue's b depends on the load alone. */

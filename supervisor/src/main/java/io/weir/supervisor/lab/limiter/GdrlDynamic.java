@@ -20,12 +20,12 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * gdrl III-B: the ring of ten while demand changes at once and slowly; and a surge, under which GDRL is put beside global
- * random drop (GRD) and flow proportional share (FPS) as gdrl I-C describes them.
+ * gdrl III-B: the ring of ten while demand changes at once and slowly; and a surge, under which GDRL is put beside
+ * global random drop (GRD) and flow proportional share (FPS) as gdrl I-C describes them.
  *
- * <p>As printed, the slow change starts at i/(N+1), where the segment before it does not end, and ends where the next does
- * not start: two further jumps. The text says that only τ₀ is abrupt and the figure that λ_i(t) is piecewise linear, so the
- * two weights are swapped here.
+ * <p>As printed, the slow change starts at i/(N+1), where the segment before it does not end, and ends where the next
+ * does not start: two further jumps. The text says that only τ₀ is abrupt and the figure that λ_i(t) is piecewise
+ * linear, so the two weights are swapped here.
  */
 public final class GdrlDynamic implements Experiment {
     private static final int N = 10;

@@ -23,9 +23,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * gdrl III-C: random d-regular graphs of 10 to 1,000 limiters; then, with the demand known, the rounds that the ring itself
- * needs, plain and accelerated, with and without chords. The latter answers what the paper leaves open: why the degree
- * seems not to matter.
+ * gdrl III-C: random d-regular graphs of 10 to 1,000 limiters; then, with the demand known, the rounds that the ring
+ * itself needs, plain and accelerated, with and without chords. The latter answers what the paper leaves open: why the
+ * degree seems not to matter.
  */
 public final class GdrlScale implements Experiment {
     private static final int[] SIZES = {10, 100, 1_000};
@@ -118,7 +118,9 @@ public final class GdrlScale implements Experiment {
         last.add(end);
     }
 
-    /** Ring plain and accelerated, with a chord of √N plain and accelerated, with chords of powers of two accelerated. */
+    /**
+     * Ring plain and accelerated, with a chord of √N plain and accelerated, with chords of powers of two accelerated.
+     */
     private static int[] rounds(int size) {
         int chord = (int) Math.round(Math.sqrt(size));
         int[] binary = Graph.binaryChords(size);

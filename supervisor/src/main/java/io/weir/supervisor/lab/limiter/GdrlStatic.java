@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * gdrl III-A: ten limiters on a ring under constant demand, q(t) and JFI(q(t)); how much the filter's noise costs; and the
- * same ring with each of the five indicators, in both forms.
+ * gdrl III-A: ten limiters on a ring under constant demand, q(t) and JFI(q(t)); how much the filter's noise costs; and
+ * the same ring with each of the five indicators, in both forms.
  */
 public final class GdrlStatic implements Experiment {
     private static final int N = 10;

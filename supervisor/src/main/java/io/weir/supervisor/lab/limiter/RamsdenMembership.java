@@ -23,9 +23,9 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 
 /**
- * Ramsden's section 3 on a ring of ten with the fill ratio: a broker joins, one leaves, one fails and comes back, and the ring
- * is split and heals. The paper gives no figures ("given more time we would …"), so its words are the claims. Everything runs
- * twice: with exact inheritance, and with the inheritance that the papers describe.
+ * Ramsden's section 3 on a ring of ten with the fill ratio: a broker joins, one leaves, one fails and comes back, and
+ * the ring is split and heals. The paper gives no figures ("given more time we would …"), so its words are the claims.
+ * Everything runs twice: with exact inheritance, and with the inheritance that the papers describe.
  */
 public final class RamsdenMembership implements Experiment {
     private static final long SECOND_NS = 1_000_000_000L;

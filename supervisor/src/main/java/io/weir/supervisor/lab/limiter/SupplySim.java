@@ -16,8 +16,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The supply protocol's own classes in a simulated cluster that fails in every way they claim to survive: the invariants C1 to
- * C8 over any number of seeds, and then the same with one rule left out at a time, to show that the checker can fail.
+ * The supply protocol's own classes in a simulated cluster that fails in every way they claim to survive: the
+ * invariants C1 to C8 over any number of seeds, and then the same with one rule left out at a time, to show that the
+ * checker can fail.
  */
 public final class SupplySim implements Experiment {
     private static final List<String> INVARIANTS = List.of("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "thrown");

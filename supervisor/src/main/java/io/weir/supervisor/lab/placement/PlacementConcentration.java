@@ -12,12 +12,15 @@ import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.List;
 
 /**
- * "Only split if you have to" (SRTM, 6.2 and Fig. 7): a topic of independent publishers on six idle brokers, spread over all of them ({@code lb}) or over
- * as few as hold it ({@code conc}). {@link PlacementTrial} says what a broker is.
+ * "Only split if you have to" (SRTM, 6.2 and Fig. 7): a topic of independent publishers on six idle brokers, spread
+ * over all of them ({@code lb}) or over as few as hold it ({@code conc}). {@link PlacementTrial} says what a broker is.
  */
 public final class PlacementConcentration implements Experiment {
     private static final List<Integer> PUBLISHERS = List.of(1_000, 2_000, 4_000, 6_000, 8_000, 10_000);
-    /** The text names numbers up to here for Fig. 7's neighbours; with 10,000 in batches of ten a second broker is needed. */
+    /**
+     * The text names numbers up to here for Fig. 7's neighbours; with 10,000 in batches of ten a second broker is
+     * needed.
+     */
     private static final int MET_UP_TO = 8_000;
 
     private static final double PAPER_LB_P99_MS = 14.7;

@@ -23,8 +23,9 @@ import java.util.Map;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * "If you split the load, split the burst" (SRTM, 6.4.1, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of ten, those of a group at the same
- * instants, on idle brokers. Max-min does not look at groups; {@code srtm} does. And max-min on as many brokers as srtm used.
+ * "If you split the load, split the burst" (SRTM, 6.4.1, Fig. 9 and 10): 1,000 publishers of 10 msg/s in batches of
+ * ten, those of a group at the same instants, on idle brokers. Max-min does not look at groups; {@code srtm} does. And
+ * max-min on as many brokers as srtm used.
  */
 public final class PlacementCorrelation implements Experiment {
     private static final List<Integer> GROUP_SIZES = List.of(5, 10, 20, 30);
@@ -59,7 +60,10 @@ public final class PlacementCorrelation implements Experiment {
         return "SRTM, Fig. 9 and 10";
     }
 
-    /** The bucket lets 0.5% wait, and now and then a minute has far more of them: among three seeds such a one decides the p99 over all. */
+    /**
+     * The bucket lets 0.5% wait, and now and then a minute has far more of them: among three seeds such a one decides
+     * the p99 over all.
+     */
     @Override
     public int defaultSeeds() {
         return 12;

@@ -26,9 +26,10 @@ import java.util.Map;
 import java.util.function.ToIntFunction;
 
 /**
- * How long until a topic is placed (SRTM, 6.5 and Table 1): 1,000 Poisson publishers of 10 msg/s in batches of ten and groups of 5 to 30, on six idle
- * brokers. The paper's way, rounds of 60 s from one broker on; with rounds that end when they are clear; and beginning from a forecast, by the bucket's
- * formula or by the topic's trace. Then what a forecast costs that takes the brokers to be a fifth slower or faster than they are.
+ * How long until a topic is placed (SRTM, 6.5 and Table 1): 1,000 Poisson publishers of 10 msg/s in batches of ten and
+ * groups of 5 to 30, on six idle brokers. The paper's way, rounds of 60 s from one broker on; with rounds that end when
+ * they are clear; and beginning from a forecast, by the bucket's formula or by the topic's trace. Then what a forecast
+ * costs that takes the brokers to be a fifth slower or faster than they are.
  */
 public final class PlacementLatency implements Experiment {
     private static final List<Integer> GROUP_SIZES = List.of(5, 10, 15, 20, 25, 30);

@@ -13,8 +13,9 @@ import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.List;
 
 /**
- * The smallest part as large as can be (SRTM, 6.3 and Fig. 8): a new topic beside loads of 10, 40, 50, 60, 70 and 80 kmsg/s, over as few brokers as hold
- * it, so that their totals are equal ({@code conc}) or the topic's parts are ({@code max-min}).
+ * The smallest part as large as can be (SRTM, 6.3 and Fig. 8): a new topic beside loads of 10, 40, 50, 60, 70 and 80
+ * kmsg/s, over as few brokers as hold it, so that their totals are equal ({@code conc}) or the topic's parts are
+ * ({@code max-min}).
  */
 public final class PlacementMaxMin implements Experiment {
     private static final List<Integer> PUBLISHERS = List.of(4_000, 6_000, 8_000, 10_000);

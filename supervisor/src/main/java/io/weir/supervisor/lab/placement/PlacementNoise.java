@@ -23,8 +23,8 @@ import java.util.Map;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * Groups that are only nearly right (SRTM, 6.4.2 and Fig. 11): groups of 25 whose publishers send evenly spread over an interval of up to 16 ms instead of
- * at once.
+ * Groups that are only nearly right (SRTM, 6.4.2 and Fig. 11): groups of 25 whose publishers send evenly spread over an
+ * interval of up to 16 ms instead of at once.
  */
 public final class PlacementNoise implements Experiment {
     private static final List<Integer> SPREADS_MS = List.of(0, 2, 4, 8, 16);

@@ -29,8 +29,9 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * How planning grows: a hundredth as many topics as publishers, topics of very different sizes, publishers of different rates in groups of about ten, on a
- * hundred brokers that are 70% full afterwards. {@code --set publishers=N} sets the largest number.
+ * How planning grows: a hundredth as many topics as publishers, topics of very different sizes, publishers of different
+ * rates in groups of about ten, on a hundred brokers that are 70% full afterwards. {@code --set publishers=N} sets the
+ * largest number.
  */
 public final class PlacementScale implements Experiment {
     private static final int BROKERS = 100;

@@ -31,17 +31,19 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A new topic comes to six simulated brokers and is placed by the production {@link LoadDistribution}, which measures them; then the outcome is measured
- * once more, for longer and on other messages.
+ * A new topic comes to six simulated brokers and is placed by the production {@link LoadDistribution}, which measures
+ * them; then the outcome is measured once more, for longer and on other messages.
  *
- * <p>The brokers. The paper gives no service times, but says what a broker can and cannot carry. A batch that a socket delivers costs 11.4 µs, each
- * message in it 6.75 µs, both exponential, and 0.25 ms pass on the way (network, clients). So a broker serves up to 55,000 single messages a second and
- * 50,000 at a 99th percentile of 1 ms (60,000 overload one in Fig. 6b, 40,000 beside 10,000 do not in Fig. 8); it carries 80,000 in batches of ten, as
- * the one of Fig. 8 does; and 50 messages at once, 5 batches, are what it serves just within 1 ms, as Table 1 says (groups of 5 fit one broker, of 10
- * two, and so on). Brokers differ by up to 3% in speed; the forecast knows only the first one's calibration.
+ * <p>The brokers. The paper gives no service times, but says what a broker can and cannot carry. A batch that a socket
+ * delivers costs 11.4 µs, each message in it 6.75 µs, both exponential, and 0.25 ms pass on the way (network, clients).
+ * So a broker serves up to 55,000 single messages a second and 50,000 at a 99th percentile of 1 ms (60,000 overload one
+ * in Fig. 6b, 40,000 beside 10,000 do not in Fig. 8); it carries 80,000 in batches of ten, as the one of Fig. 8 does;
+ * and 50 messages at once, 5 batches, are what it serves just within 1 ms, as Table 1 says (groups of 5 fit one broker,
+ * of 10 two, and so on). Brokers differ by up to 3% in speed; the forecast knows only the first one's calibration.
  *
- * <p>The bucket. r is 10% above the rate, as in the paper. Its b lets 1% of the messages wait; then no broker, however fast, has a 99th percentile
- * below 1 ms, since 1% wait for longer than that already if they come in large bursts. Here b lets 0.5% wait, and the other half is the broker's.
+ * <p>The bucket. r is 10% above the rate, as in the paper. Its b lets 1% of the messages wait; then no broker, however
+ * fast, has a 99th percentile below 1 ms, since 1% wait for longer than that already if they come in large bursts. Here
+ * b lets 0.5% wait, and the other half is the broker's.
  */
 final class PlacementTrial {
     static final Slo SLO = Slo.p99(1_000_000);
@@ -170,7 +172,9 @@ final class PlacementTrial {
             confirmed += result.fitted() == result.worst().tooSlowPart() <= SLO.tolerated() ? 1 : 0;
         }
 
-        /** Over the messages of all seeds: a mean of percentiles is at the mercy of one seed's rare cluster of waits. */
+        /**
+         * Over the messages of all seeds: a mean of percentiles is at the mercy of one seed's rare cluster of waits.
+         */
         double pooledP99Ms() {
             return pooled.quantileNs(SLO.quantile()) / 1e6;
         }
@@ -287,7 +291,10 @@ final class PlacementTrial {
         };
     }
 
-    /** The first broker, saturated with single messages and with batches, and a lone message of it: each with what chance adds. */
+    /**
+     * The first broker, saturated with single messages and with batches, and a lone message of it: each with what
+     * chance adds.
+     */
     private ServiceModel calibrated() {
         SplittableRandom chance = random(Chance.CALIBRATION);
         double singlesNs = 0;
@@ -382,8 +389,8 @@ final class PlacementTrial {
     }
 
     /**
-     * A broker's mcap: the highest rate of independent Poisson batches of {@code batch} messages at which it meets the objective, to a hundredth. What
-     * {@code weir broker calibrate} does with a real one.
+     * A broker's mcap: the highest rate of independent Poisson batches of {@code batch} messages at which it meets the
+     * objective, to a hundredth. What {@code weir broker calibrate} does with a real one.
      */
     static double mcap(ServiceModel service, int batch) {
         Share unlimited = new Share(Limit.MAX_RATE_MICROS, Limit.MAX_BURST_MICROS);

@@ -19,8 +19,8 @@ import java.util.function.IntToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * Policies beside each other over the number of publishers, in the four panels of SRTM's figures 7 and 8: Poisson and periodic publishers,
- * single messages and batches of ten.
+ * Policies beside each other over the number of publishers, in the four panels of SRTM's figures 7 and 8: Poisson and
+ * periodic publishers, single messages and batches of ten.
  */
 final class PolicyPanels {
     static final List<Integer> BATCHES = List.of(1, 10);

@@ -9,8 +9,9 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /**
- * SRTM's workload (section 6) as a stream of sendings in the order of time: publishers that send batches periodically, with a phase at random, or at
- * the instants of a Poisson process; those of a correlation group at the same instants, or evenly spread over an interval from there on.
+ * SRTM's workload (section 6) as a stream of sendings in the order of time: publishers that send batches periodically,
+ * with a phase at random, or at the instants of a Poisson process; those of a correlation group at the same instants,
+ * or evenly spread over an interval from there on.
  */
 final class PublisherTraffic {
     private static final double NANOS = 1e9;
@@ -129,9 +130,9 @@ final class PublisherTraffic {
     }
 
     /**
-     * r 10% above the rate and the smallest b for which the part {@code quantile} of the messages does not wait in one bucket: for Poisson instants
-     * by the model (the paper's footnote 8; a group that is spread over an interval is taken for one at an instant), for periodic ones from the trace,
-     * whose phases are as they are.
+     * r 10% above the rate and the smallest b for which the part {@code quantile} of the messages does not wait in one
+     * bucket: for Poisson instants by the model (the paper's footnote 8; a group that is spread over an interval is
+     * taken for one at an instant), for periodic ones from the trace, whose phases are as they are.
      */
     static Limit limit(Kind kind, TopicTrace trace, double quantile) {
         double rate = (1 + MARGIN) * kind.totalRate();

@@ -1,4 +1,2 @@
-/**
- * Experiments with placement: the production Load Distributor under SRTM's loads.
- */
+/** Experiments with placement: the production Load Distributor under SRTM's loads. */
 package io.weir.supervisor.lab.placement;

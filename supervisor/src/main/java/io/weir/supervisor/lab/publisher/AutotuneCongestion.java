@@ -31,8 +31,8 @@ public final class AutotuneCongestion implements Experiment {
     private static final int BROKER_BUFFER = 50;
     private static final double[] VACATIONS_S = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
     /**
-     * The longest of them that is short beside the 100/35 s = 2.9 s for which the receive buffer bridges a publisher whose
-     * workers all wait: an exponential vacation of mean 0.2 s is longer in one of two million cases.
+     * The longest of them that is short beside the 100/35 s = 2.9 s for which the receive buffer bridges a publisher
+     * whose workers all wait: an exponential vacation of mean 0.2 s is longer in one of two million cases.
      */
     private static final int SHORT = 2;
 

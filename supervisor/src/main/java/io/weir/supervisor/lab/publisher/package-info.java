@@ -1,4 +1,2 @@
-/**
- * Experiments with the auto-tuned publisher.
- */
+/** Experiments with the auto-tuned publisher. */
 package io.weir.supervisor.lab.publisher;

@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What the HTTP server's answers look like. An error is an object in both dialects: {@code message} is a word for programs, as nsqd's
- * clients know it, and {@code error} says it to people.
+ * What the HTTP server's answers look like. An error is an object in both dialects: {@code message} is a word for
+ * programs, as nsqd's clients know it, and {@code error} says it to people.
  */
 final class Answers {
     private static final ObjectMapper JSON = new ObjectMapper();

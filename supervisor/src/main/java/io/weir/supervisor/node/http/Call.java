@@ -23,7 +23,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import scala.concurrent.duration.Duration$;
 
-/** One HTTP request on its way to an answer. Its body is read only on demand, and never more of it than the route allows. */
+/**
+ * One HTTP request on its way to an answer. Its body is read only on demand, and never more of it than the route
+ * allows.
+ */
 final class Call {
     /** So much of an unwanted body is read anyway, so that the client sees the answer and not a broken connection. */
     private static final long COURTESY_BYTES = 16L << 20;
@@ -151,7 +154,10 @@ final class Call {
                 .ifPresent(access -> access.timeoutAccess().updateHandler(late -> answer));
     }
 
-    /** A publication that waits for its topic's limit may wait as long as the topic allows, not only as long as other requests. */
+    /**
+     * A publication that waits for its topic's limit may wait as long as the topic allows, not only as long as other
+     * requests.
+     */
     void mayWait() {
         request.getHeader(TimeoutAccess.class)
                 .ifPresent(access -> access.timeoutAccess().updateTimeout(Duration$.MODULE$.Inf()));
@@ -163,9 +169,10 @@ final class Call {
     }
 
     /**
-     * The answer is there. A body that was not read must not stand in the next request's way, so it is read first, up to a bound: Akka ends the
-     * connection after an answer that comes before the request's end, and a client that is still sending would never read the answer.
-     * A body that its sender holds back (Expect: 100-continue) is not asked for.
+     * The answer is there. A body that was not read must not stand in the next request's way, so it is read first, up
+     * to a bound: Akka ends the connection after an answer that comes before the request's end, and a client that is
+     * still sending would never read the answer. A body that its sender holds back (Expect: 100-continue) is not asked
+     * for.
      *
      * @return complete when the answer may go
      */

@@ -53,8 +53,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The broker's HTTP server. It has an actor system of its own, outside the cluster, so that it answers for as long as the
- * process lives, also while the broker is removed and joins again.
+ * The broker's HTTP server. It has an actor system of its own, outside the cluster, so that it answers for as long as
+ * the process lives, also while the broker is removed and joins again.
  *
  * <pre>
  * GET  /alive    200 while the process runs
@@ -246,8 +246,8 @@ public final class HttpServer implements AutoCloseable {
     }
 
     /**
-     * For a caller without a token. Where no admin token is set, the server is bound to loopback and every caller is local. A web page in a
-     * local browser is still refused; the browser names it in the Origin header.
+     * For a caller without a token. Where no admin token is set, the server is bound to loopback and every caller is
+     * local. A web page in a local browser is still refused; the browser names it in the Origin header.
      */
     private Optional<HttpResponse> deniedToStrangers(Call call) {
         if (adminToken.isPresent()) {

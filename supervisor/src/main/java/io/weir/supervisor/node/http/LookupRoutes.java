@@ -22,13 +22,13 @@ import java.util.concurrent.CompletionStage;
 /**
  * What clients ask an nsqlookupd: where to consume a topic. Every broker can be asked.
  *
- * <p>Each topic's producers are all brokers that are up, whether anybody has published there or not. Messages go to consumers at any
- * broker, so one connection would do; but clients connect to every producer that is named to them, and then a consumer's connection to one
- * broker goes on when another dies. It gets no message twice by that: its connections are consumers of one channel,
- * and a message goes to one of them.
+ * <p>Each topic's producers are all brokers that are up, whether anybody has published there or not. Messages go to
+ * consumers at any broker, so one connection would do; but clients connect to every producer that is named to them, and
+ * then a consumer's connection to one broker goes on when another dies. It gets no message twice by that: its
+ * connections are consumers of one channel, and a message goes to one of them.
  *
- * <p>Answered from what this broker last read, also while the store is away; a topic that another broker made is known within a
- * second. Ephemeral channels are not listed: they are with the broker at which they are consumed only.
+ * <p>Answered from what this broker last read, also while the store is away; a topic that another broker made is known
+ * within a second. Ephemeral channels are not listed: they are with the broker at which they are consumed only.
  */
 final class LookupRoutes {
     /**
@@ -98,7 +98,10 @@ final class LookupRoutes {
                 NsqdRoutes.route(POST, "/topic/tombstone", Access.ADMIN, LookupRoutes::tombstone));
     }
 
-    /** nsqadmin goes on to delete the topic at that broker whatever is answered here, and a topic is deleted everywhere or nowhere. */
+    /**
+     * nsqadmin goes on to delete the topic at that broker whatever is answered here, and a topic is deleted everywhere
+     * or nowhere.
+     */
     private static CompletionStage<HttpResponse> tombstone(Call call) {
         NsqdRoutes.topic(call, "INVALID_ARG_TOPIC");
         if (call.parameter("node").isEmpty()) {

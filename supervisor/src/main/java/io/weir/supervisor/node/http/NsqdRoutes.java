@@ -39,13 +39,14 @@ import org.slf4j.LoggerFactory;
 /**
  * What users of nsqd ask it over HTTP, with its parameters, its answers and its words for what is wrong.
  *
- * <p>Differences: a topic and its channels are the cluster's, so what creates, deletes, pauses or empties them does so at every broker;
- * statistics are this broker's, as an nsqd's are its own. A topic has a limit: whoever publishes more gets the answer when the message has
- * its token (shape), or 429 with {@code Retry-After} in seconds and {@code X-Weir-Retry-After-Ms} (police; and when too many wait for the
- * limit, or one waited for too long, of which a batch's first messages may have been published). A batch that is more than the limit ever
- * lets pass at once gets 413, because to try again is of no use. Publications that the broker has no
- * room for get 503. A caller that hangs up does not take back what it published. Connections that are silent for a minute
- * are closed: who publishes to a topic that lets messages wait for longer uses the TCP port.
+ * <p>Differences: a topic and its channels are the cluster's, so what creates, deletes, pauses or empties them does so
+ * at every broker; statistics are this broker's, as an nsqd's are its own. A topic has a limit: whoever publishes more
+ * gets the answer when the message has its token (shape), or 429 with {@code Retry-After} in seconds and
+ * {@code X-Weir-Retry-After-Ms} (police; and when too many wait for the limit, or one waited for too long, of which a
+ * batch's first messages may have been published). A batch that is more than the limit ever lets pass at once gets 413,
+ * because to try again is of no use. Publications that the broker has no room for get 503. A caller that hangs up does
+ * not take back what it published. Connections that are silent for a minute are closed: who publishes to a topic that
+ * lets messages wait for longer uses the TCP port.
  */
 final class NsqdRoutes {
     private static final Logger LOG = LoggerFactory.getLogger(NsqdRoutes.class);

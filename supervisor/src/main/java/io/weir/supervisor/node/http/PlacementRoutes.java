@@ -33,7 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Placement over HTTP; any broker answers, by asking the singleton. What changes something needs the admin token where one is set.
+ * Placement over HTTP; any broker answers, by asking the singleton. What changes something needs the admin token where
+ * one is set.
  *
  * <pre>
  * GET    /v1/placement                          {@link PlacementView}: brokers, and topics with their parts

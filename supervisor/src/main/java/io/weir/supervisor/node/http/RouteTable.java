@@ -18,7 +18,10 @@ final class RouteTable {
         FREE,
         /** Who may change the cluster's state. */
         ADMIN,
-        /** Who has a token with the right to publish to the topic that the request names; where none is required, as {@link #ADMIN}. */
+        /**
+         * Who has a token with the right to publish to the topic that the request names; where none is required, as
+         * {@link #ADMIN}.
+         */
         PUBLISH
     }
 

@@ -1,4 +1,2 @@
-/**
- * A broker's HTTP: its own REST routes, and nsqd's and nsqlookupd's.
- */
+/** A broker's HTTP: its own REST routes, and nsqd's and nsqlookupd's. */
 package io.weir.supervisor.node.http;

@@ -17,7 +17,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.ToLongFunction;
 
-/** What the message path holds, and what its thread costs. The thread is asked at each scrape; if it is too busy to answer, the last answer is shown. */
+/**
+ * What the message path holds, and what its thread costs. The thread is asked at each scrape; if it is too busy to
+ * answer, the last answer is shown.
+ */
 final class PathMetrics {
     private static final long PATIENCE_MS = 200;
 

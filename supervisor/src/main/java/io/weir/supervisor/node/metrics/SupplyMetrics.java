@@ -18,8 +18,8 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * What a broker's part in the limits looks like from outside. Sums over all topics, and single lines for topics
- * that messages arrived for: ten thousand idle topics are not worth seventy thousand lines.
+ * What a broker's part in the limits looks like from outside. Sums over all topics, and single lines for topics that
+ * messages arrived for: ten thousand idle topics are not worth seventy thousand lines.
  */
 final class SupplyMetrics {
     /** The busiest; a scrape with more lines than this helps nobody. */

@@ -1,4 +1,2 @@
-/**
- * What a broker shows to Prometheus: message path, supply, placement.
- */
+/** What a broker shows to Prometheus: message path, supply, placement. */
 package io.weir.supervisor.node.metrics;

@@ -4,8 +4,8 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * Which broker is the home of each of a topic's publishers. Does not change once made; {@code revision} grows with every assignment of a
- * topic, so that applying one is a compare-and-set.
+ * Which broker is the home of each of a topic's publishers. Does not change once made; {@code revision} grows with
+ * every assignment of a topic, so that applying one is a compare-and-set.
  */
 public final class Assignment {
     /** The home of a publisher that no broker has room for: it stays where its socket is, and is not counted on. */
@@ -88,7 +88,10 @@ public final class Assignment {
         return rates[broker] > 0 ? rates[broker] / members.rate() : 0;
     }
 
-    /** A broker's part of the limit, in proportion to its rate, and a burst of a message at least: what the static split gives it. */
+    /**
+     * A broker's part of the limit, in proportion to its rate, and a burst of a message at least: what the static split
+     * gives it.
+     */
     public Share share(int broker, Limit limit) {
         double part = part(broker);
         return part == 0
@@ -97,7 +100,10 @@ public final class Assignment {
                         (limit.burstMicros() * part)));
     }
 
-    /** How many of a broker's publishers send at one instant, on average over its messages: those of a correlation group. */
+    /**
+     * How many of a broker's publishers send at one instant, on average over its messages: those of a correlation
+     * group.
+     */
     public double together(int broker) {
         double squares = 0;
         double count = 0;

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What each broker can carry at its objective (mcap, from calibration) and what of it topics have been given: rcap = mcap − allocated
- * (SRTM, 4.2 step 1). In messages a second.
+ * What each broker can carry at its objective (mcap, from calibration) and what of it topics have been given: rcap =
+ * mcap − allocated (SRTM, 4.2 step 1). In messages a second.
  */
 public final class BrokerCapacities {
     private final List<BrokerId> brokers;

@@ -5,8 +5,9 @@ import io.weir.limiter.algorithm.TokenBucket;
 import java.util.random.RandomGenerator;
 
 /**
- * One broker's way of a topic's messages, under a simulated clock: the production bucket with the broker's share, first come first served, then
- * one server after {@link ServiceModel} that it shares with Poisson batches of other topics. Feeds {@link LatencyCounts}.
+ * One broker's way of a topic's messages, under a simulated clock: the production bucket with the broker's share, first
+ * come first served, then one server after {@link ServiceModel} that it shares with Poisson batches of other topics.
+ * Feeds {@link LatencyCounts}.
  */
 public final class BrokerModel {
     private static final double NEVER = Double.POSITIVE_INFINITY;

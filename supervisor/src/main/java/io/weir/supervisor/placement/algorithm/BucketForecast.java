@@ -4,12 +4,13 @@ import io.weir.limiter.algorithm.BucketModel;
 import io.weir.limiter.algorithm.Share;
 
 /**
- * Forecasts by formula, for a topic without a trace: Poisson instants at each of which a correlation group's part at the broker sends. X
- * messages at one instant make the bucket (r, b) one of (r/X, b/X) for bursts (SRTM, 6.2), and the broker an M/D/1 queue of bursts. The parts
- * that are too slow because of either are added, which is a little too many.
+ * Forecasts by formula, for a topic without a trace: Poisson instants at each of which a correlation group's part at
+ * the broker sends. X messages at one instant make the bucket (r, b) one of (r/X, b/X) for bursts (SRTM, 6.2), and the
+ * broker an M/D/1 queue of bursts. The parts that are too slow because of either are added, which is a little too many.
  *
- * <p>Service times S vary, and other topics' batches come between: the queue is taken for an M/D/1 queue of the same load whose service
- * time is E[S²]/E[S] over all bursts, which has the same mean wait (Pollaczek and Khinchine), and for bursts of one size is exact.
+ * <p>Service times S vary, and other topics' batches come between: the queue is taken for an M/D/1 queue of the same
+ * load whose service time is E[S²]/E[S] over all bursts, which has the same mean wait (Pollaczek and Khinchine), and
+ * for bursts of one size is exact.
  */
 public final class BucketForecast implements Forecast {
     private static final int PLACES = 8;

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * How one topic finds its brokers: SRTM's Load Distributor (4.2) as a state machine that takes measurements and the time, and answers with
- * assignments to apply.
+ * How one topic finds its brokers: SRTM's Load Distributor (4.2) as a state machine that takes measurements and the
+ * time, and answers with assignments to apply.
  *
  * <pre>
  *  broker    | measured: violates                 | measured: fits
@@ -22,16 +22,20 @@ import java.util.random.RandomGenerator;
  *  MEASURING | MEASURING            | FITTED                              | KEPT_BEST
  * </pre>
  *
- * <p>What a searching broker sheds goes to the open brokers at once, by steps 1 and 2 for that rate (ua.rate), so that every publisher is
- * served during the search and the next iteration has begun already. Several brokers search at the same time (the paper's footnote 6).
+ * <p>What a searching broker sheds goes to the open brokers at once, by steps 1 and 2 for that rate (ua.rate), so that
+ * every publisher is served during the search and the next iteration has begun already. Several brokers search at the
+ * same time (the paper's footnote 6).
  *
- * <p>Two things are faster than in the paper, each of which {@link Settings} can switch off: with a {@link Forecast} it starts from the fewest
- * brokers that are forecast to fit instead of those that fit by rate alone; and a round ends when {@link SequentialTest} is clear.
+ * <p>Two things are faster than in the paper, each of which {@link Settings} can switch off: with a {@link Forecast} it
+ * starts from the fewest brokers that are forecast to fit instead of those that fit by rate alone; and a round ends
+ * when {@link SequentialTest} is clear.
  *
- * <p>A binary search takes for granted that fewer publishers are faster. With a split limit they may be slower, since the share that goes with them is
- * smaller too (the DRL penalty): a search that sees this gives up, and the broker keeps what was measured to fit.
+ * <p>A binary search takes for granted that fewer publishers are faster. With a split limit they may be slower, since
+ * the share that goes with them is smaller too (the DRL penalty): a search that sees this gives up, and the broker
+ * keeps what was measured to fit.
  *
- * <p>It ends: a search halves what is between what fitted and what did not, a full broker never opens again, and a round ends at its deadline.
+ * <p>It ends: a search halves what is between what fitted and what did not, a full broker never opens again, and a
+ * round ends at its deadline.
  */
 public final class LoadDistribution {
     /** Up to so many times the tolerated part, a violation is a slight one: it takes a fifth away, not half. */
@@ -39,7 +43,10 @@ public final class LoadDistribution {
 
     private static final double SLIGHT_STEP = 0.8;
 
-    /** If so many times more messages are too slow with fewer publishers, it is the smaller share of the limit that slows them. */
+    /**
+     * If so many times more messages are too slow with fewer publishers, it is the smaller share of the limit that
+     * slows them.
+     */
     private static final double WORSE = 1.2;
 
     /** A broker that was promised to hold twice of what it held has a wrong capacity. */
@@ -50,7 +57,10 @@ public final class LoadDistribution {
         MEASURING,
         /** Every publisher is placed, every broker meets the objective. */
         FITTED,
-        /** Brokers ran out, or publishers are too large: the best assignment is kept, and a hint for an autoscaler given. */
+        /**
+         * Brokers ran out, or publishers are too large: the best assignment is kept, and a hint for an autoscaler
+         * given.
+         */
         KEPT_BEST
     }
 
@@ -188,7 +198,9 @@ public final class LoadDistribution {
         return List.copyOf(reasons);
     }
 
-    /** A broker's window. Windows of an earlier assignment, or that began before the queues had settled, are ignored. */
+    /**
+     * A broker's window. Windows of an earlier assignment, or that began before the queues had settled, are ignored.
+     */
     public void onMeasurement(int broker, Measurement window, long nowNs) {
         boolean counts = measures(broker)
                 && window.revision() == assignment.revision()
@@ -337,14 +349,18 @@ public final class LoadDistribution {
         }
     }
 
-    /** Whether the load that the broker breaks under should have been easy: by the forecast, or because nothing bursts. */
+    /**
+     * Whether the load that the broker breaks under should have been easy: by the forecast, or because nothing bursts.
+     */
     private boolean promised(int broker) {
         return forecast != null
                 ? predict(assignment, broker).fits(topic.slo())
                 : assignment.together(broker) * topic.batch() <= 1;
     }
 
-    /** The homes for the next round: searching and full brokers have their numbers, and the excess goes to open ones. */
+    /**
+     * The homes for the next round: searching and full brokers have their numbers, and the excess goes to open ones.
+     */
     private int[] resize() {
         int[] homes = assignment.homes().clone();
         takeBackWhatWasLent(homes);
@@ -429,7 +445,10 @@ public final class LoadDistribution {
         }
     }
 
-    /** Steps 1 and 2 for those without a home, on the open brokers: the fewest that are forecast to fit, if there is a forecast. */
+    /**
+     * Steps 1 and 2 for those without a home, on the open brokers: the fewest that are forecast to fit, if there is a
+     * forecast.
+     */
     private int[] place(int[] homes, int atRound) {
         Assignment before = new Assignment(members, homes, roles.length, 0);
         if (before.unplaced() == 0) {

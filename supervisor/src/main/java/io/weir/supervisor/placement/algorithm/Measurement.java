@@ -3,7 +3,8 @@ package io.weir.supervisor.placement.algorithm;
 /**
  * What one broker saw of one topic in a window of time.
  *
- * @param revision the {@link Assignment#revision} that held all the while; of another one it says nothing and is ignored
+ * @param revision the {@link Assignment#revision} that held all the while; of another one it says nothing and is
+ *     ignored
  * @param fromNs when the window began
  * @param untilNs when it ended
  * @param batches how many times a publisher sent something

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Places publishers by what is known of rates and rooms, without measuring: steps 1 and 2 of SRTM 4.2. Never gives a broker more than its
- * room; who does not fit is left out and said to be.
+ * Places publishers by what is known of rates and rooms, without measuring: steps 1 and 2 of SRTM 4.2. Never gives a
+ * broker more than its room; who does not fit is left out and said to be.
  */
 public final class Planner {
     private final Policy policy;
@@ -35,7 +35,9 @@ public final class Planner {
         return new Plan(assignment, quotas, why);
     }
 
-    /** For every topic, those with the highest rates first, since they are the hardest to fit; allocates what it places. */
+    /**
+     * For every topic, those with the highest rates first, since they are the hardest to fit; allocates what it places.
+     */
     public ClusterPlan planAll(PublisherTable table, BrokerCapacities brokers) {
         PublisherTable.ByTopic topics = table.byTopic();
         long[] order = new long[topics.topics()];
@@ -129,7 +131,10 @@ public final class Planner {
         return Arrays.copyOf(pool, count);
     }
 
-    /** Publishers are whole and quotas are not: takes from a broker what exceeds its room, to whoever has room for it, or to nobody. */
+    /**
+     * Publishers are whole and quotas are not: takes from a broker what exceeds its room, to whoever has room for it,
+     * or to nobody.
+     */
     private void repair(
             TopicMembers members, int[] homes, int[] pool, double[] given, double[] room, int round, List<Reason> why) {
         boolean over = false;

@@ -4,7 +4,10 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Who gets how much of a topic, from the baseline to the full Load Distributor (SRTM, 6.2 to 6.4): each adds one principle. */
+/**
+ * Who gets how much of a topic, from the baseline to the full Load Distributor (SRTM, 6.2 to 6.4): each adds one
+ * principle.
+ */
 public enum Policy {
     /** Evenly over all brokers, whatever they carry; the baseline. Never fitted. */
     LB("lb", false, false),

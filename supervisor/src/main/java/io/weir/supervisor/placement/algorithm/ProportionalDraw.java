@@ -4,10 +4,10 @@ import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
 /**
- * Divides publishers among targets: "selects publishers from each correlation group in proportion to the number of publishers in the
- * group" (SRTM 4.3). Of a group's n publishers, a target with the part f of the whole gets n·f rounded down or up, never further off; who
- * gets the rounded-up ones is whoever the groups before have left furthest behind. Within a group rates are evened out by giving the fastest
- * publishers away first.
+ * Divides publishers among targets: "selects publishers from each correlation group in proportion to the number of
+ * publishers in the group" (SRTM 4.3). Of a group's n publishers, a target with the part f of the whole gets n·f
+ * rounded down or up, never further off; who gets the rounded-up ones is whoever the groups before have left furthest
+ * behind. Within a group rates are evened out by giving the fastest publishers away first.
  *
  * <p>A policy that is blind to groups draws the same way from all publishers, shuffled, as if they were one group.
  */

@@ -14,11 +14,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Every publisher of the cluster: whose topic, how fast, in which correlation group. About 40 bytes each in primitive arrays, no
- * object a publisher, since there may be a million.
+ * Every publisher of the cluster: whose topic, how fast, in which correlation group. About 40 bytes each in primitive
+ * arrays, no object a publisher, since there may be a million.
  *
- * <p>A publisher is known by a number that its broker gave it and by its topic; who publishes to two topics counts twice. Rates are
- * doubles: they are estimates, and nothing is conserved by them.
+ * <p>A publisher is known by a number that its broker gave it and by its topic; who publishes to two topics counts
+ * twice. Rates are doubles: they are estimates, and nothing is conserved by them.
  */
 public final class PublisherTable {
     /** The group of publishers that named none: they are independent of everybody. */
@@ -164,7 +164,10 @@ public final class PublisherTable {
         return ids[publisher];
     }
 
-    /** The publishers of one topic; empty if the topic is not known. Looks at every publisher once: for many topics, {@link #byTopic}. */
+    /**
+     * The publishers of one topic; empty if the topic is not known. Looks at every publisher once: for many topics,
+     * {@link #byTopic}.
+     */
     public TopicMembers members(TopicName name) {
         Integer topic = topicIndex.get(name);
         int count = 0;

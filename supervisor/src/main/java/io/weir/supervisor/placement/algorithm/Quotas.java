@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * Steps 1 and 2 of SRTM 4.2: how many brokers, which, and how much of the topic's rate each.
  *
- * <p>Concentration sorts brokers by decreasing room and takes the smallest k whose room together holds the rate. Max-min then gives each
- * min(room, rate/k); what a broker without room for its fair share leaves over raises the fair share of the others, so that the quotas add
- * up. No quota exceeds its room.
+ * <p>Concentration sorts brokers by decreasing room and takes the smallest k whose room together holds the rate.
+ * Max-min then gives each min(room, rate/k); what a broker without room for its fair share leaves over raises the fair
+ * share of the others, so that the quotas add up. No quota exceeds its room.
  *
  * @param k the brokers with a quota
  * @param perBroker in messages a second, one a broker; 0 if it gets nothing
@@ -90,7 +90,9 @@ public record Quotas(int k, double[] perBroker) {
         }
     }
 
-    /** Water into vessels of different bottoms: the level at which load + quota is the same wherever there is a quota. */
+    /**
+     * Water into vessels of different bottoms: the level at which load + quota is the same wherever there is a quota.
+     */
     private static void equaliseTotals(
             double rate,
             int[] byRoom,

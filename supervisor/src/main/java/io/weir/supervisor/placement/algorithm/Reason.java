@@ -8,7 +8,8 @@ import java.util.function.IntFunction;
  *
  * @param round the measurement round after which it was decided; 0 before any
  * @param broker the broker's index, or {@link #NO_BROKER}
- * @param found what was found: a rate in messages a second, a number of publishers or of brokers, or a part of the messages
+ * @param found what was found: a rate in messages a second, a number of publishers or of brokers, or a part of the
+ *     messages
  * @param bound what it was held against
  */
 public record Reason(int round, Rule rule, int broker, double found, double bound) {

@@ -16,9 +16,9 @@ import java.util.Optional;
  *  a broker breaks a topic's objective      after it did so for long, nearly all the time, and not soon after the last run of the topic
  * </pre>
  *
- * <p>"For long" is a leaky account of time: a window that breaks the objective adds its length, one that keeps it takes three times its length
- * away, so that a broker that is bad for less than three quarters of the time never gets there. After a run that did not help, the pause doubles
- * up to a day. The caller numbers topics and brokers.
+ * <p>"For long" is a leaky account of time: a window that breaks the objective adds its length, one that keeps it takes
+ * three times its length away, so that a broker that is bad for less than three quarters of the time never gets there.
+ * After a run that did not help, the pause doubles up to a day. The caller numbers topics and brokers.
  */
 public final class ReplanRule {
     /** A topic to place again. */
@@ -107,7 +107,10 @@ public final class ReplanRule {
         return Optional.of(new Replan(topic, Trigger.OBJECTIVE_BROKEN));
     }
 
-    /** A run has ended. One for a broken objective that fits makes the next pause short again; one that does not doubles it. */
+    /**
+     * A run has ended. One for a broken objective that fits makes the next pause short again; one that does not doubles
+     * it.
+     */
     public void onRunEnded(int topic, boolean fitted, long nowNs) {
         Known known = topics.get(topic);
         if (known == null) {

@@ -3,15 +3,16 @@ package io.weir.supervisor.placement.algorithm;
 import java.util.Arrays;
 
 /**
- * Decides from windows of measurements whether more than the tolerated part p of the messages is too slow, and stops as soon as that is clear
- * instead of after a fixed time: Wald's sequential probability ratio test of p/2 against 2·p. Between the two it does not care, as either
- * answer is nearly right; if the time runs out there, the measured part decides, as in the paper.
+ * Decides from windows of measurements whether more than the tolerated part p of the messages is too slow, and stops as
+ * soon as that is clear instead of after a fixed time: Wald's sequential probability ratio test of p/2 against 2·p.
+ * Between the two it does not care, as either answer is nearly right; if the time runs out there, the measured part
+ * decides, as in the paper.
  *
- * <p>Messages are not independent: those of a burst are slow together, and so are those behind them. So the log likelihood ratio is divided
- * by how much more the windows' counts vary than independent messages would, by the lag between neighbouring windows too, and never by less
- * than the messages that come at one instant, nor than makes a window worth {@value #WINDOW_WORTH} of them. Where waits come in clusters that are rarer than
- * the windows it saw, it can still err; the tests
- * and {@code weir lab placement-latency} say how often.
+ * <p>Messages are not independent: those of a burst are slow together, and so are those behind them. So the log
+ * likelihood ratio is divided by how much more the windows' counts vary than independent messages would, by the lag
+ * between neighbouring windows too, and never by less than the messages that come at one instant, nor than makes a
+ * window worth {@value #WINDOW_WORTH} of them. Where waits come in clusters that are rarer than the windows it saw, it
+ * can still err; the tests and {@code weir lab placement-latency} say how often.
  */
 public final class SequentialTest {
     /** The part of the verdicts that may be wrong when the truth is p/2 or 2·p. */
@@ -21,8 +22,8 @@ public final class SequentialTest {
     static final int LEAST_WINDOWS = 4;
 
     /**
-     * A window never counts for more independent messages than this. Otherwise a second without a slow message would acquit a broker that has one bad
-     * moment in ten seconds; so it takes nine windows at least.
+     * A window never counts for more independent messages than this. Otherwise a second without a slow message would
+     * acquit a broker that has one bad moment in ten seconds; so it takes nine windows at least.
      */
     static final double WINDOW_WORTH = 30;
 
@@ -101,7 +102,9 @@ public final class SequentialTest {
         return messages == 0 ? 0 : tooSlow / (double) messages;
     }
 
-    /** Whether the quantile lies within {@link Slo#SNUG} below the objective, or above it: no use in adding publishers. */
+    /**
+     * Whether the quantile lies within {@link Slo#SNUG} below the objective, or above it: no use in adding publishers.
+     */
     public boolean snug() {
         return messages > 0 && snug / (double) messages > tolerated;
     }

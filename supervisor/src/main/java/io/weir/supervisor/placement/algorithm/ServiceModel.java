@@ -1,8 +1,8 @@
 package io.weir.supervisor.placement.algorithm;
 
 /**
- * What a broker costs a message: {@code baseNs} that all of them take at once (network, both clients), and then, one after the other, {@code
- * wakeNs} for each batch that a socket delivers and {@code messageNs} for each message in it.
+ * What a broker costs a message: {@code baseNs} that all of them take at once (network, both clients), and then, one
+ * after the other, {@code wakeNs} for each batch that a socket delivers and {@code messageNs} for each message in it.
  *
  * @param steady false: wake and message times are exponential with these means
  */
@@ -15,8 +15,8 @@ public record ServiceModel(double baseNs, double wakeNs, double messageNs, boole
     }
 
     /**
-     * From what calibration can see from outside: how many single messages a second a saturated broker serves, how many in batches, and
-     * how long a lone message takes.
+     * From what calibration can see from outside: how many single messages a second a saturated broker serves, how many
+     * in batches, and how long a lone message takes.
      */
     public static ServiceModel calibrated(double singlesPerSecond, double batchedPerSecond, int batch, double loneNs) {
         double singleNs = 1e9 / singlesPerSecond;

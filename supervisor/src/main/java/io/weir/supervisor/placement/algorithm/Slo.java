@@ -1,7 +1,8 @@
 package io.weir.supervisor.placement.algorithm;
 
 /**
- * A topic's service level objective: the part {@code quantile} of its messages goes from end to end within {@code latencyNs}.
+ * A topic's service level objective: the part {@code quantile} of its messages goes from end to end within
+ * {@code latencyNs}.
  *
  * @param quantile such as 0.99
  */

@@ -3,8 +3,8 @@ package io.weir.supervisor.placement.algorithm;
 import java.util.Arrays;
 
 /**
- * One topic's publishers, numbered from 0 within the topic, sorted by group. Arrays are shared with the caller for their size, and never
- * written to.
+ * One topic's publishers, numbered from 0 within the topic, sorted by group. Arrays are shared with the caller for
+ * their size, and never written to.
  */
 public final class TopicMembers {
     private final int[] publishers;

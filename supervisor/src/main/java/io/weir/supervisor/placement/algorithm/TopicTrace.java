@@ -1,8 +1,8 @@
 package io.weir.supervisor.placement.algorithm;
 
 /**
- * When a topic's publishers sent, as recorded while the topic was profiled: the member's number in {@link TopicMembers} and how many messages at
- * once, in the order of time.
+ * When a topic's publishers sent, as recorded while the topic was profiled: the member's number in {@link TopicMembers}
+ * and how many messages at once, in the order of time.
  */
 public record TopicTrace(long[] atNs, int[] member, int[] messages) {
     public TopicTrace {

@@ -3,8 +3,8 @@ package io.weir.supervisor.placement.algorithm;
 import java.util.SplittableRandom;
 
 /**
- * Forecasts by sending a topic's own trace through the production bucket and a calibrated broker ({@link BrokerModel}): knows the bursts, the
- * groups and who is where, and takes some milliseconds instead of a round of measuring.
+ * Forecasts by sending a topic's own trace through the production bucket and a calibrated broker ({@link BrokerModel}):
+ * knows the bursts, the groups and who is where, and takes some milliseconds instead of a round of measuring.
  */
 public final class TraceForecast implements Forecast {
     /** A part of the trace at its beginning, while the buckets are still full and the server idle, is not counted. */

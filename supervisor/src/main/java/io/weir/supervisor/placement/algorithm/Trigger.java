@@ -29,7 +29,9 @@ public enum Trigger {
         this.givenOnce = givenOnce;
     }
 
-    /** Whether nobody gives this reason again: who can't act on it now must remember it. The others show at every look. */
+    /**
+     * Whether nobody gives this reason again: who can't act on it now must remember it. The others show at every look.
+     */
     public boolean givenOnce() {
         return givenOnce;
     }

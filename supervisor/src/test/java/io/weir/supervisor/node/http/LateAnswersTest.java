@@ -20,7 +20,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Requests that take too long, because of whoever sent them or because the cluster does not answer: an answer in good form all the same. */
+/**
+ * Requests that take too long, because of whoever sent them or because the cluster does not answer: an answer in good
+ * form all the same.
+ */
 @Timeout(120)
 class LateAnswersTest {
     @TempDir

@@ -9,7 +9,10 @@ import java.io.InputStreamReader;
 import java.net.Socket;
 import java.net.URI;
 
-/** A connection to a broker's HTTP port whose bytes the test writes itself: what no HTTP client would send, or not so slowly. */
+/**
+ * A connection to a broker's HTTP port whose bytes the test writes itself: what no HTTP client would send, or not so
+ * slowly.
+ */
 final class RawHttp implements AutoCloseable {
     private final Socket socket;
     private final BufferedReader in;

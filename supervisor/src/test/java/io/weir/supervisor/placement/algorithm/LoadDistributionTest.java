@@ -14,7 +14,10 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Against brokers that follow a rule instead of a simulation: broker b meets the objective with up to {@code holds[b]} publishers. */
+/**
+ * Against brokers that follow a rule instead of a simulation: broker b meets the objective with up to {@code holds[b]}
+ * publishers.
+ */
 class LoadDistributionTest {
     private static final long SECOND = 1_000_000_000L;
     private static final PlacedTopic TOPIC =
@@ -41,7 +44,10 @@ class LoadDistributionTest {
         return mcap;
     }
 
-    /** The part that is too slow grows with the publishers and crosses 1% at what the broker holds; the snug zone is its last fifth. */
+    /**
+     * The part that is too slow grows with the publishers and crosses 1% at what the broker holds; the snug zone is its
+     * last fifth.
+     */
     private Measurement window(LoadDistribution distribution, int broker, double holds) {
         int publishers = distribution.assignment().publishers(broker);
         double part = publishers <= holds ? 0.002 : Math.min(1, 0.03 * publishers / Math.max(1, holds));

@@ -6,24 +6,25 @@ import io.weir.limiter.supply.value.Supply;
 import java.util.function.LongSupplier;
 
 /**
- * One topic's way in at one broker: a message passes if there is a token <i>and</i> a lease. Each of the two accounts has its own
- * bucket: the leased one comes first, the kept one admits past the lease too.
+ * One topic's way in at one broker: a message passes if there is a token <i>and</i> a lease. Each of the two accounts
+ * has its own bucket: the leased one comes first, the kept one admits past the lease too.
  *
- * <p><b>The order matters</b>: take the token, <i>then</i> read the clock again, and refuse if the lease is over (the token is then
- * lost). A thread that pauses between the two is refused; one that pauses after them may emit that single message late. The
- * message counts at {@link #stampNs}, the time for which the token was taken: stamping it with the second reading would let a
- * bucket that refilled during the pause admit β + 1 at once.
+ * <p><b>The order matters</b>: take the token, <i>then</i> read the clock again, and refuse if the lease is over (the
+ * token is then lost). A thread that pauses between the two is refused; one that pauses after them may emit that single
+ * message late. The message counts at {@link #stampNs}, the time for which the token was taken: stamping it with the
+ * second reading would let a bucket that refilled during the pause admit β + 1 at once.
  *
- * <p><b>A run.</b> Reading the clock is most of what a message costs here. So messages that are decided one right after the other form a
- * <i>run</i>, which uses the two readings of its first message ({@link #admitNext}). All of them count at the first reading, and the
- * bucket keeps its bound for that time; the second reading came later and found the lease valid. Only the single writer takes
- * from the buckets, so nobody can see whether the last token left before or after the second reading. What changes is how much a
- * thread that pauses after the second reading may emit late: the rest of the run instead of one message, at most {@value #RUN}
- * messages, and no more than the bucket held at the first reading. Any change of supply ends a run: supply that came after the
- * run's stamp must not count before it was there.
+ * <p><b>A run.</b> Reading the clock is most of what a message costs here. So messages that are decided one right after
+ * the other form a <i>run</i>, which uses the two readings of its first message ({@link #admitNext}). All of them count
+ * at the first reading, and the bucket keeps its bound for that time; the second reading came later and found the lease
+ * valid. Only the single writer takes from the buckets, so nobody can see whether the last token left before or after
+ * the second reading. What changes is how much a thread that pauses after the second reading may emit late: the rest of
+ * the run instead of one message, at most {@value #RUN} messages, and no more than the bucket held at the first
+ * reading. Any change of supply ends a run: supply that came after the run's stamp must not count before it was there.
  *
- * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change of supply settles the buckets first.
- * Removing answers what was removed: only that may be written down. For a single writer; {@link #admit} allocates nothing.
+ * <p>Refill runs at ρ/(1+ε), so that a clock that is fast by ε still keeps the bound. Every change of supply settles
+ * the buckets first. Removing answers what was removed: only that may be written down. For a single writer;
+ * {@link #admit} allocates nothing.
  */
 public final class Gate {
     /** Which account let a message pass. */
@@ -78,8 +79,8 @@ public final class Gate {
     }
 
     /**
-     * The same for a message that is decided right after the one before, with nothing in between but the handling of that one. It
-     * shares its readings of the clock, as long as the run lasts and the bucket has tokens.
+     * The same for a message that is decided right after the one before, with nothing in between but the handling of
+     * that one. It shares its readings of the clock, as long as the run lasts and the bucket has tokens.
      */
     public Verdict admitNext(int tokens, LongSupplier clock) {
         runLeft -= tokens;
@@ -98,10 +99,10 @@ public final class Gate {
     }
 
     /**
-     * The same for a message that arrived at {@code arrivalNs}, however late it is decided: it takes a token that was there then, and
-     * counts at that time. But it never counts earlier than the last time at which either bucket was settled, be it for another
-     * message or for a change of supply: tokens that came after the arrival, by refill or from another broker, would count before
-     * they were there. An arrival in the future counts as now.
+     * The same for a message that arrived at {@code arrivalNs}, however late it is decided: it takes a token that was
+     * there then, and counts at that time. But it never counts earlier than the last time at which either bucket was
+     * settled, be it for another message or for a change of supply: tokens that came after the arrival, by refill or
+     * from another broker, would count before they were there. An arrival in the future counts as now.
      */
     public Verdict admitAt(int tokens, long arrivalNs, LongSupplier clock) {
         runLeft = 0;
@@ -135,7 +136,10 @@ public final class Gate {
         return holds ? taken : Verdict.REFUSED;
     }
 
-    /** After a refusal at {@code nowNs}: how long to wait, or {@link TokenBucket#NEVER} if only a change of supply helps. */
+    /**
+     * After a refusal at {@code nowNs}: how long to wait, or {@link TokenBucket#NEVER} if only a change of supply
+     * helps.
+     */
     public long retryAfterNs(int tokens, long nowNs) {
         if (lease.closed()) {
             return TokenBucket.NEVER;
@@ -161,10 +165,11 @@ public final class Gate {
     }
 
     /**
-     * {@link #remove}s what is to be handed over, burned or split anew; nothing if the lease is not {@linkplain Lease#fresh fresh}. What
-     * leaves the gate can't be used until its event is stored, and a broker that is cut off from the store would miss it all that
-     * time. (Seen: a broker that was cut off admitted from its kept account alone, so its measured demand fell and it seemed
-     * better off than its neighbours. It removed 5 to 8% of its share to hand it over, and admitted that much less than it kept.)
+     * {@link #remove}s what is to be handed over, burned or split anew; nothing if the lease is not
+     * {@linkplain Lease#fresh fresh}. What leaves the gate can't be used until its event is stored, and a broker that
+     * is cut off from the store would miss it all that time. (Seen: a broker that was cut off admitted from its kept
+     * account alone, so its measured demand fell and it seemed better off than its neighbours. It removed 5 to 8% of
+     * its share to hand it over, and admitted that much less than it kept.)
      */
     public Holding release(Holding wanted, long nowNs) {
         return lease.fresh(nowNs) ? remove(wanted, nowNs) : Holding.NONE;

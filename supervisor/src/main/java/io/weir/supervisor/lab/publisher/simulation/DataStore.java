@@ -6,9 +6,9 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
- * Where messages wait between being received and being published (section III-d): one server, on which a write overtakes
- * a waiting read but never interrupts one. A read costs a fixed access and a time for each message; messages leave in
- * the order in which they were written.
+ * Where messages wait between being received and being published (section III-d): one server, on which a write
+ * overtakes a waiting read but never interrupts one. A read costs a fixed access and a time for each message; messages
+ * leave in the order in which they were written.
  */
 final class DataStore {
     private record Write(int message, Runnable done) {}

@@ -61,9 +61,9 @@ public record PublisherModel(
     /**
      * The paper's publisher, with a subscriber that keeps up.
      *
-     * <p>The one thing fitted is the data store's read, 120 ms and 3 ms a message: with it the fixed N that does best at
-     * 35 requests/s comes out near 10, as in Fig. 8. It also fits Table I, whose polls of 50 to 200 ms are meant to be
-     * 1.2 times a read and its hand-over. 24 workers are about twice what 55 requests/s keep busy. The rest is small
+     * <p>The one thing fitted is the data store's read, 120 ms and 3 ms a message: with it the fixed N that does best
+     * at 35 requests/s comes out near 10, as in Fig. 8. It also fits Table I, whose polls of 50 to 200 ms are meant to
+     * be 1.2 times a read and its hand-over. 24 workers are about twice what 55 requests/s keep busy. The rest is small
      * beside these.
      */
     public static PublisherModel paper() {

@@ -2,7 +2,10 @@ package io.weir.supervisor.lab.publisher.simulation;
 
 import io.weir.limiter.simulation.EventQueue;
 
-/** The time in a simulated world, and what happens in it. Of two events at the same time the one scheduled first comes first. */
+/**
+ * The time in a simulated world, and what happens in it. Of two events at the same time the one scheduled first comes
+ * first.
+ */
 final class SimulatedTime {
     private final EventQueue<Runnable> events = new EventQueue<>();
     private long nowNs;
