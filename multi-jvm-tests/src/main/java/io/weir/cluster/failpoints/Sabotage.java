@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  *
  * <pre>
  *   WEIR_FAILPOINT_CRASH       after-debit:p=0.05:seed=7,before-credit:n=3
- *   WEIR_FAILPOINT_CRASH_FILE  a file with the same, read again at every step: a tool arms and disarms a broker that runs
+ *   WEIR_FAILPOINT_CRASH_FILE  a file with the same, read at every step: a tool arms and disarms a running broker
  *   WEIR_FAILPOINT_CLOCK_RATE  1.0009: so many of this broker's seconds pass in one
  *   WEIR_FAILPOINT_BREAK       no-lease-check,heir-starts-full
  * </pre>

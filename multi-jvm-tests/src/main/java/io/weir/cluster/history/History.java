@@ -27,17 +27,17 @@ import java.util.TreeMap;
  * those in brackets may be missing.
  *
  * <pre>
- *   limit        t topic rate burst [mode]          in effect: a first limit or a raise from when it was asked for, a lowering when done
+ *   limit        t topic rate burst [mode]   in effect: a raise from when it was asked for, a lowering when done
  *   limit-asked  t topic rate burst                 somebody wants this limit
  *   admit        t topic broker [inc] [cost] [kept] [leaseLeftNs]       a message took its tokens
- *   publish      t topic id phase [client] [op] [broker] [reason]       phase is invoke, ok, fail (certainly not in) or info (unknown)
+ *   publish      t topic id phase [client] [op] [broker] [reason]  phase: invoke, ok, fail (not in), info (unknown)
  *   deliver      t topic channel id [client] [attempts] [broker]
  *   channel      t topic channel                    is there from now on
  *   broker       t broker state                     its process is up or down, with all that it held
  *   nemesis      t fault phase [text] [hosts]       phase is start or end
  *   phase        t name [saturated]                 warm, chaos, healed, end
- *   setup        t [brokers] [floor] [saturated] [homes] …  saturated: topics that are always offered more than their limit; homes:
- *                whether a message may be let in by another broker than the one that answers
+ *   setup        t [brokers] [floor] [saturated] [homes] …  saturated: topics always offered more than their limit;
+ *                homes: whether a message may be let in by another broker than the one that answers
  *   supply, snapshot, lease, limit-row              the store's journals and rows: see {@link SupplyJson}
  * </pre>
  *

@@ -48,7 +48,7 @@ import java.util.TreeMap;
  * <tr><td>Supply.Credit</td><td>debited before, to this incarnation, with the same content, neither credited nor refunded before</td></tr>
  * <tr><td>Supply.Settle, Deliver</td><td>open here; a refund: destination closed, lacks it; a delivery: destination has it</td></tr>
  * <tr><td>Supply.Close, Claim, Inherit, MarkDone</td><td>closed before, by nobody while the row is LIVE; once; by the heir in the row; all
- * of the account, of the open transfers and of the debts, at level 0; the row's state allows it; done only if it is</td></tr>
+ * of the account, of the open transfers and of the debts, at level 0; the row allows it; done if it is</td></tr>
  * <tr><td>Limits.ClaimMint, Mint</td><td>claimed, once, in the order of versions, nothing left to burn of an older one, exactly what the
  * rows differ by, full only as a name's first version</td></tr>
  * <tr><td>Limits.Burn, Finish</td><td>a debt of this version, not more than is owed and there; done means exact</td></tr>

@@ -45,13 +45,15 @@ import java.util.function.Function;
  *     minted     topic, version, minted: holding, debt: [rate, burst]
  *     debited, credited    from, to, transfer (its number), shares: {topic: holding}
  *     refunded, delivered  from, to, transfer
- *     inherited  victim, account, shares: {topic: supply}, open: [{from, to, transfer, shares}], debts: {topic: {version, debt}}
+ *     inherited  victim, account, shares: {topic: supply}, open: [{from, to, transfer, shares}],
+ *                debts: {topic: {version, debt}}
  *     burned     topic, version, burned: holding        refloored  topic, split: holding
  *     recovered  life                                   fenced     by
  *   snapshot   broker, inc, journalSeq, bytes (as the store has them, base64)
  *   lease      broker, inc, state, renewSeq, leasedHeir, leasedDone, keptHeir, keptDone
  *   limit-row  topic, version, rateMicros, burstMicros, floorPermille, sharing, minter, done
- *   supply of one account := [rate, burst, level]       holding := {leased: supply, kept: supply}, what is nothing left out
+ *   supply of one account := [rate, burst, level]
+ *   holding := {leased: supply, kept: supply}, what is nothing left out
  * </pre>
  */
 final class SupplyJson {

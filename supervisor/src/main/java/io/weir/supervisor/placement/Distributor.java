@@ -35,7 +35,7 @@ import java.util.random.RandomGenerator;
  * than a pause after the last time. The other reasons are {@link ReplanRule}'s.
  *
  * <pre>
- *   {@link TopicPlacements}      the topics, each a {@link TopicPlacement}: what is stored, what is being decided, who came since
+ *   {@link TopicPlacements}      the topics, each a {@link TopicPlacement}: stored, being decided, who came since
  *   {@link ReportedPublishers}   who publishes where, as brokers report it
  *   {@link Capacities}           what brokers carry, and how much of that topics take
  *   {@link DueTopics}            which topics have to be placed, and why

@@ -30,7 +30,7 @@ import java.util.stream.Collectors;
  *
  * <pre>
  *   {@link Bookkeeper}      the own ledger, and one write at a time
- *   {@link RingRounds}      members, demand, and who is told what; a {@link RingEdge} for each neighbour hands supply over
+ *   {@link RingRounds}      members, demand, what others hear; a {@link RingEdge} for each neighbour hands over
  *   {@link LimitVersions}   minting, burning, collecting        {@link NewTopicSpread}  a new topic's first split
  *   {@link Heir}            whom to fence, and inheriting from holders that stopped
  *   {@link Retention}       which rows and journals the store may forget

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * DELETE /v1/topics/NAME                         deletes it
  * PUT    /v1/topics/NAME/limit, …/delivery       changes it: {@link TopicRequest}
  * POST   /v1/topics/NAME/pause, …/resume
- * PUT    /v1/topics/NAME/channels/CHANNEL        makes sure of a channel; with rate and burst in the body it also limits what it hands out
+ * PUT    /v1/topics/NAME/channels/CHANNEL        makes sure of a channel; rate and burst in the body limit it
  * DELETE /v1/topics/NAME/channels/CHANNEL        deletes it
  * DELETE /v1/topics/NAME/channels/CHANNEL/limit  takes its limit away
  * POST   /v1/topics/NAME/channels/CHANNEL/pause, …/resume

@@ -12,8 +12,8 @@ import java.util.Optional;
  * <pre>
  *  a topic arrives                          at once
  *  a broker dies or leaves                  at once, the topics that had publishers there
- *  a topic leaves, a broker joins           only topics whose last run did not fit them: a placement that fits is left alone
- *  a broker breaks a topic's objective      after it did so for long, nearly all the time, and not soon after the last run of the topic
+ *  a topic leaves, a broker joins           only topics whose last run did not fit: what fits is left alone
+ *  a broker breaks a topic's objective      after it did so for long, nearly all the time, not soon after its last run
  * </pre>
  *
  * <p>"For long" is a leaky account of time: a window that breaks the objective adds its length, one that keeps it takes
