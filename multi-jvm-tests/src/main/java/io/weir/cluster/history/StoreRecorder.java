@@ -44,6 +44,8 @@ public final class StoreRecorder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StoreRecorder.class);
     private static final String JOURNAL_PREFIX = "supply|";
     private static final long PAUSE_MS = 2_000;
+    /** What a stamp in whole milliseconds leaves out. */
+    private static final long MS = 1_000_000L;
 
     private final String url;
     private final Map<Long, Entry> entries = new TreeMap<>();
@@ -186,7 +188,7 @@ public final class StoreRecorder implements AutoCloseable {
             long ordering, Holder holder, long sequence, long writtenMs, WallClock wall, SupplyEvent event) {
         long nowNs = System.nanoTime();
         long stampNs = wall.nanoTime(writtenMs);
-        long slackNs = Entry.CLOCKS_APART_NS + wall.errorNs();
+        long slackNs = Math.max(Entry.CLOCKS_APART_NS, wall.errorNs() + MS);
         boolean early = lastReadingNs != Long.MIN_VALUE && stampNs < lastReadingNs - slackNs;
         boolean late = stampNs > nowNs + slackNs;
         if (lastReadingNs == Long.MIN_VALUE || !early && !late) {
