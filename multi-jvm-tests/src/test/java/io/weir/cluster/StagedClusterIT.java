@@ -179,6 +179,7 @@ class StagedClusterIT {
                 0,
                 0,
                 0,
+                0,
                 0);
     }
 

@@ -147,7 +147,7 @@ public final class StoreRecorder implements AutoCloseable {
     }
 
     private void readEvents() throws SQLException {
-        WallClock wall = WallClock.read(System::nanoTime, System::currentTimeMillis);
+        ClockReading wall = ClockReading.read(System::nanoTime, System::currentTimeMillis);
         Set<Long> there = new HashSet<>();
         Map<Holder, Long> lowest = new HashMap<>();
         // Deleted ones too: the highest is only marked, and its number still counts.
@@ -185,7 +185,7 @@ public final class StoreRecorder implements AutoCloseable {
      * same.
      */
     private Entry entry(
-            long ordering, Holder holder, long sequence, long writtenMs, WallClock wall, SupplyEvent event) {
+            long ordering, Holder holder, long sequence, long writtenMs, ClockReading wall, SupplyEvent event) {
         long nowNs = System.nanoTime();
         long stampNs = wall.nanoTime(writtenMs);
         long slackNs = Math.max(Entry.CLOCKS_APART_NS, wall.errorNs() + MS);

@@ -40,8 +40,9 @@ final class Crossing {
     private static final int LOST = 2;
     private static final int DUPLICATED = 3;
     private static final int REORDERED = 4;
-    private static final int OVERFLOWED = 5;
-    private static final int COUNTS = 6;
+    private static final int DELAYED = 5;
+    private static final int OVERFLOWED = 6;
+    private static final int COUNTS = 7;
 
     private final int hosts;
     private final RandomGenerator random;
@@ -121,6 +122,7 @@ final class Crossing {
                     .put(frame.duplicate())
                     .flip();
             bytesUnderWay += copy.remaining();
+            count(direction, DELAYED);
             underWay.add(new UnderWay(from, to, copy, dueNs, frames++));
         }
     }
@@ -153,6 +155,7 @@ final class Crossing {
                 counts[at + LOST],
                 counts[at + DUPLICATED],
                 counts[at + REORDERED],
+                counts[at + DELAYED],
                 counts[at + OVERFLOWED]);
     }
 

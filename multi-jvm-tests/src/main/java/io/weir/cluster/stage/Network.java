@@ -16,9 +16,11 @@ public final class Network {
      * Frames of one direction since the stage was built.
      *
      * @param passed that reached the other host, copies included
+     * @param delayed that were made to wait, whatever became of them then
      * @param overflowed that were dropped because too many were under way already
      */
-    public record Traffic(long passed, long cut, long lost, long duplicated, long reordered, long overflowed) {}
+    public record Traffic(
+            long passed, long cut, long lost, long duplicated, long reordered, long delayed, long overflowed) {}
 
     private final List<String> hosts;
     private final Function<Order, Answer> backstage;

@@ -35,7 +35,7 @@ class CrossingTest {
 
         assertThat(arrivals).containsExactly(new Arrival(1, 7));
         assertThat(crossing.leave(100)).isEqualTo(-1);
-        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(1, 0, 0, 0, 0, 0));
+        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(1, 0, 0, 0, 0, 0, 0));
     }
 
     @Test
@@ -46,7 +46,7 @@ class CrossingTest {
         enter(0, 2, 3, 0);
 
         assertThat(arrivals).containsExactly(new Arrival(0, 2), new Arrival(2, 3));
-        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(0, 1, 0, 0, 0, 0));
+        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(0, 1, 0, 0, 0, 0, 0));
     }
 
     @Test
@@ -57,7 +57,7 @@ class CrossingTest {
 
         assertThat(crossing.leave(10 * MS)).isEqualTo(-1);
         assertThat(arrivals).isEmpty();
-        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(0, 1, 0, 0, 0, 0));
+        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(0, 1, 0, 0, 0, 1, 0));
     }
 
     @Test
@@ -147,7 +147,7 @@ class CrossingTest {
         crossing.leave(MS);
 
         assertThat(arrivals).extracting(Arrival::number).containsExactly(1, 1, 2, 2);
-        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(4, 0, 0, 2, 0, 0));
+        assertThat(crossing.traffic(0, 1)).isEqualTo(new Traffic(4, 0, 0, 2, 0, 4, 0));
     }
 
     @Test

@@ -128,10 +128,12 @@ class StageIT {
     /** Longer than the six and a half seconds after which a silent broker's lease is over. */
     @Test
     void shouldDeliverAfterTheHealWhatWasDelayedForLongerThanALease() throws IOException {
+        Traffic before = traffic("a", "b");
         stage.network()
                 .apply(Map.of(
                         new Direction("a", "b"), Conditions.delayed(Duration.ofSeconds(7), Duration.ofMillis(100))));
         a.send(0, 20, address("b"));
+        awaitTraffic("a", "b", now -> now.delayed() == before.delayed() + 20);
         stage.network().heal();
         a.send(20, 5, address("b"));
 

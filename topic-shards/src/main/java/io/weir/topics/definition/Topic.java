@@ -37,31 +37,24 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * A topic's definition, the one authority on it in the cluster: a sharded entity, event sourced. It decides what comes
- * next and puts that into the store's rows, from where all brokers take it: the definition, and each version of the
- * limit. How supply is made and moved is the brokers' business.
+ * The one authority on a topic in the cluster: a sharded, event-sourced entity. It decides what comes next and writes
+ * it into the store's rows, from where all brokers take it. How supply is made and moved is the brokers' business.
  *
  * <pre>
  *   a change ── persisted ──► rows written? ── yes ──► answered, it is in force
- *                                 │ no: the limit's version before is not done yet (a lowering is being burned), or the
- *                                 │ store is away
- *                                 └──► tried again, at first soon and then every second; answered when it is in force, or as
- *                                      pending after {@link #PATIENCE}
+ *                                 │ no: a lowering is still being burned, or the store is away
+ *                                 └──► tried again; answered when in force, or as pending after {@link #PATIENCE}
  *   a change of a limit whose last version is not in the store yet ──► the queue
- *   the version is in the store ──► all changes of that limit that queue become the next version, the last one wins
+ *   the version is in the store ──► all queued changes of that limit become the next version, the last one wins
  * </pre>
  *
- * The {@link ChangeQueue} is in memory only and bounded. Whoever leaves it without a version (after {@link #PATIENCE},
- * because the queue is full, or because the entity moves to another broker) gets the answer to ask again, and nothing
- * of that change is kept.
+ * The {@link ChangeQueue} is in memory and bounded. Whoever leaves it without a version is told to ask again, and
+ * nothing of that change is kept.
  */
 public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
 
-    /**
-     * Three times as long as brokers take to say {@link InUse} again, and short of the two idle minutes after which
-     * Akka passivates.
-     */
+    /** Three times what brokers take to say {@link InUse} again; Akka passivates after two idle minutes. */
     public static final Duration UNUSED_AFTER = Duration.ofSeconds(90);
 
     /** How long a caller waits for its change at the most: less than any caller waits for the answer. */
@@ -124,10 +117,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** The messages that brokers keep for it are dropped, its limit goes to nothing. */
     public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
-    /**
-     * Limits what a channel hands out in the whole cluster, and makes the channel if need be; rate and burst of 0 are
-     * no limit.
-     */
+    /** Limits what a channel hands out in the whole cluster, made if need be; rate and burst of 0 are no limit. */
     public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
             implements Command {}
 

@@ -11,20 +11,20 @@ import java.util.function.LongSupplier;
  * @param epochNs what {@code nanoTime} was when the wall clock was 0
  * @param errorNs how far from that it may have been
  */
-record WallClock(long epochNs, long errorNs) {
+record ClockReading(long epochNs, long errorNs) {
     private static final int TRIES = 20;
     private static final long GOOD_NS = 50_000;
     private static final long MS = 1_000_000L;
 
     /** The best of several readings, or the first good one. */
-    static WallClock read(LongSupplier nanoTime, LongSupplier wallMs) {
-        WallClock best = null;
+    static ClockReading read(LongSupplier nanoTime, LongSupplier wallMs) {
+        ClockReading best = null;
         for (int i = 0; i < TRIES && (best == null || best.errorNs > GOOD_NS); i++) {
             long beforeNs = nanoTime.getAsLong();
             long nowMs = wallMs.getAsLong();
             long betweenNs = (nanoTime.getAsLong() - beforeNs) / 2;
             if (best == null || betweenNs < best.errorNs) {
-                best = new WallClock(beforeNs + betweenNs - nowMs * MS, betweenNs);
+                best = new ClockReading(beforeNs + betweenNs - nowMs * MS, betweenNs);
             }
         }
         return best;
