@@ -3,9 +3,9 @@ package io.weir.limiter.simulation;
 import io.weir.config.value.Limit;
 
 /**
- * SUPPLY.md's check C1 in one pass over all admissions in the order of time: V ← max(0, V − r·Δt) + cost, and V ≤ b. It
- * holds exactly if no interval of any length t admitted more than b + r·t. Whole numbers with the remainder kept, and
- * its own arithmetic instead of the bucket's, so that it does not share the bucket's errors.
+ * The check C1 in one pass over all admissions in the order of time: V ← max(0, V − r·Δt) + cost, and V ≤ b. It holds
+ * exactly if no interval of any length t admitted more than b + r·t. Whole numbers with the remainder kept, and its own
+ * arithmetic instead of the bucket's, so that it does not share the bucket's errors.
  */
 public final class HardBound {
     private static final long NANOS = 1_000_000_000L;

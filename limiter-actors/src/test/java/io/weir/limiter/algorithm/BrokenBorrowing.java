@@ -4,7 +4,7 @@ package io.weir.limiter.algorithm;
 public final class BrokenBorrowing {
     private BrokenBorrowing() {}
 
-    /** Own refill goes on while tokens are on their way (SUPPLY.md's example of 12 admitted against b = 10). */
+    /** Own refill goes on while tokens are on their way (for example 12 admitted against b = 10). */
     public static Borrowing withoutReservation(TokenBucket bucket, int peers, long patienceNs, long nowNs) {
         return new Borrowing(bucket, peers, patienceNs, nowNs) {
             @Override

@@ -106,7 +106,7 @@ class LimiterWorldTest {
                 .isPositive();
     }
 
-    /** SUPPLY.md's example: both sides refill while tokens are on their way, and 12 go out at once against b = 10. */
+    /** Both sides refill while tokens are on their way, and 12 go out at once against b = 10. */
     @Test
     void shouldAdmitNoMoreThanTheBurstWhenAReplyIsLate() {
         assertThat(lateReply(Borrowing::new)).isZero();

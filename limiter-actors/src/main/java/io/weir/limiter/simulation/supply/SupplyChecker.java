@@ -26,9 +26,9 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * SUPPLY.md's invariants C1 to C8 over what happened, with arithmetic of its own: it adds and subtracts four numbers a
- * topic and holder instead of asking a {@code Ledger}. C2, C3, C5 and C7 are checked at every commit and every change
- * at a gate, C4 at every admission, C1 over all admissions in the order of their gate time, C6 and C8 at the end.
+ * The invariants C1 to C8 over what happened, with arithmetic of its own: it adds and subtracts four numbers a topic
+ * and holder instead of asking a {@code Ledger}. C2, C3, C5 and C7 are checked at every commit and every change at a
+ * gate, C4 at every admission, C1 over all admissions in the order of their gate time, C6 and C8 at the end.
  */
 final class SupplyChecker {
     /** An invariant that did not hold; {@code what} names both values. */

@@ -49,7 +49,7 @@ final class SupplyWorld {
     private static final long LONG_BREAKER_NS = 60_000 * MS / FASTER;
 
     private static final long FAULTS_END_NS = 12_000 * MS;
-    /** SUPPLY.md gives 60 s with a lease of 6 s. */
+    /** 60 s with a lease of 6 s. */
     private static final long SETTLED_NS = FAULTS_END_NS + 10 * LEASE_NS;
 
     private static final long END_NS = SETTLED_NS + 4_000 * MS;

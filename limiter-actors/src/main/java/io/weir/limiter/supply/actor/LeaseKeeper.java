@@ -23,7 +23,7 @@ import java.util.function.Supplier;
  * <p>A refused renewal means fenced: the lease is closed at once, and the process comes back as a new incarnation. A
  * renewal that fails in any other way means nothing; if none succeeds, the lease ends by itself.
  *
- * <p>It also checks the clock that all of this relies on (SUPPLY.md A2): while a machine was suspended,
+ * <p>It also checks the clock that all of this relies on (assumption A2): while a machine was suspended,
  * {@code nanoTime} may have stood still though the system's uptime went on.
  */
 public final class LeaseKeeper extends AbstractBehavior<LeaseKeeper.Command> {

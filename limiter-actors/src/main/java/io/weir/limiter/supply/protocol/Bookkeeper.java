@@ -81,9 +81,9 @@ public class Bookkeeper {
     /**
      * Comes first after a replay: nothing of the ledger may be used before this is committed. A former life may have
      * sent a write that was not answered and can still land at the next sequence number; an own event at that number
-     * settles it. (SUPPLY.md used what a replay said at once. A late {@code Debited} would then take away what the gate
-     * uses: an heir adopts and delivers the transfer while the kept account still admits with it.) The gate goes on
-     * meanwhile: it holds at most what either outcome leaves.
+     * settles it. (The first design used what a replay said at once. A late {@code Debited} would then take away what
+     * the gate uses: an heir adopts and delivers the transfer while the kept account still admits with it.) The gate
+     * goes on meanwhile: it holds at most what either outcome leaves.
      */
     public List<Effect> recover(long life) {
         return state == State.CLOSED ? List.of(new Effect.CloseGate()) : write(new Recovered(life));

@@ -45,9 +45,10 @@ import java.util.Set;
  * <tr><td>Fenced</td><td></td><td></td><td>closed; nothing may follow</td></tr>
  * </table>
  *
- * <p>The snapshot holds more than SUPPLY.md listed (shares, debts, open transfers, last sequences). Without the minted
- * versions, a closed minter would look as if it had not minted, and the version would be minted twice. Without the
- * inherited victims, a closed heir would look as if it had not inherited, and the victim would be inherited from twice.
+ * <p>The snapshot holds more than the first design listed (shares, debts, open transfers, last sequences). Without the
+ * minted versions, a closed minter would look as if it had not minted, and the version would be minted twice. Without
+ * the inherited victims, a closed heir would look as if it had not inherited, and the victim would be inherited from
+ * twice.
  */
 public final class Ledger {
     /** An account of a victim that was inherited. */

@@ -4,9 +4,9 @@ import io.weir.limiter.algorithm.Share;
 
 /**
  * What is still to be burned for a version of a topic's limit. A debt of zero stays in the ledger: it is the duty to
- * mark the version done, which an heir must inherit too. (SUPPLY.md let the debt vanish at zero. A minter that died
- * after its last {@code Burned}, or after the {@code Minted} of a raise, and before the mark then left a version that
- * nobody could finish or claim again.)
+ * mark the version done, which an heir must inherit too. (The first design let the debt vanish at zero. A minter that
+ * died after its last {@code Burned}, or after the {@code Minted} of a raise, and before the mark then left a version
+ * that nobody could finish or claim again.)
  */
 public record Debt(long version, Share remaining) {
     /**

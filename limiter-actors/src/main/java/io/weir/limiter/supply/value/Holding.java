@@ -67,7 +67,7 @@ public record Holding(Supply leased, Supply kept) {
     /**
      * A rate without one message of burst in both accounts together. If no neighbour can use it either, it goes to any
      * other broker, chosen by chance, until it meets burst. Raising r where β is 0 makes such a share, and so does
-     * burning. (SUPPLY.md's "all or nothing" keeps transfers from making one, but not mints and burns.)
+     * burning. ("All or nothing" keeps transfers from making one, but not mints and burns.)
      */
     public boolean homeless() {
         return share().rateMicros() > 0 && !share().admits();

@@ -39,8 +39,8 @@ public sealed interface SupplyEvent {
     record Burned(TopicName topic, long version, Holding burned) implements SupplyEvent {}
 
     /**
-     * A topic's share is split between the accounts like this now; already removed at the gate. SUPPLY.md has no such
-     * event: there a floor can't change, and burning can leave an account with a rate and less than one message of
+     * A topic's share is split between the accounts like this now; already removed at the gate. The first design had no
+     * such event: there a floor can't change, and burning can leave an account with a rate and less than one message of
      * burst though both accounts together could admit.
      */
     record Refloored(TopicName topic, Holding split) implements SupplyEvent {}

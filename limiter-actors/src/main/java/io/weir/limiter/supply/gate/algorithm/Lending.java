@@ -11,9 +11,9 @@ import java.util.function.Function;
  * incarnations and the limit's version, and a reply counts only for the open request with exactly these. It lives as
  * long as the gate, not as an actor, so that request ids never start over within an incarnation.
  *
- * <p>Lending takes tokens out of the bucket as admission does, so it too is refused past the lease. (SUPPLY.md had no
- * such rule. The bucket of a holder that was fenced during a pause goes on refilling at the rate that its heir already
- * has, and others would borrow those tokens.)
+ * <p>Lending takes tokens out of the bucket as admission does, so it too is refused past the lease. (The first design
+ * had no such rule. The bucket of a holder that was fenced during a pause goes on refilling at the rate that its heir
+ * already has, and others would borrow those tokens.)
  */
 public class Lending {
     /** Asks the holder {@code to} for tokens. */
