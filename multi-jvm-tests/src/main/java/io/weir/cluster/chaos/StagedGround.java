@@ -49,8 +49,10 @@ final class StagedGround implements Ground {
         directory = plan.directory().toAbsolutePath().resolve("cluster");
         admissions = directory.resolve("admissions");
         switches = directory.resolve("switches");
-        this.installation = installation.withBrokerJar(Sabotage.jar(installation));
         settableClocks = plan.faults().contains(Fault.CLOCK_WALL);
+        Path sabotage = Sabotage.jar(installation);
+        Installation sabotaged = installation.withBrokerJar(sabotage);
+        this.installation = settableClocks ? sabotaged.withBrokerAgent(sabotage) : sabotaged;
         ofEveryBroker.put("WEIR_SUPPLY_HISTORY", admissions.toString());
         ofEveryBroker.putAll(plan.environment());
         List<String> brokers = Scene.of(plan.brokers(), List.of(), Set.of()).brokers();
@@ -114,7 +116,6 @@ final class StagedGround implements Ground {
         Map<String, String> all = new HashMap<>(ofEveryBroker);
         all.putAll(Sabotage.NONE.crashingAsSaidIn(crashFile(broker)).environment());
         if (settableClocks) {
-            all.put("JDK_JAVA_OPTIONS", "-javaagent:" + Sabotage.jar(installation));
             all.put(Sabotage.WALL_CLOCK_FILE, clockFile(broker).toString());
             write(clockFile(broker), "0");
         }

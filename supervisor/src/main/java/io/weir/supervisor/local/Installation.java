@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -17,7 +18,7 @@ import java.util.stream.Stream;
  * <p>A child ignores SIGINT and SIGHUP: Ctrl-C goes to every process of a terminal's group, and the store must not end
  * before the brokers have left. The shell sets that up, since the JVM keeps an ignored signal ignored.
  */
-public record Installation(Path home, List<Path> brokerJars) {
+public record Installation(Path home, List<Path> brokerJars, Optional<Path> brokerAgent) {
     private static final String MAIN = "io.weir.supervisor.cli.Weir";
     private static final String KEEPER_MAIN = "io.weir.supervisor.cli.KeeperMain";
     private static final String BECOME = "trap '' INT HUP; exec \"$@\"";
@@ -29,7 +30,7 @@ public record Installation(Path home, List<Path> brokerJars) {
             + " eval \"exec $(command -v setsid || true) $command\"";
 
     public Installation(Path home) {
-        this(home, List.of());
+        this(home, List.of(), Optional.empty());
     }
 
     /**
@@ -39,7 +40,15 @@ public record Installation(Path home, List<Path> brokerJars) {
     public Installation withBrokerJar(Path jar) {
         List<Path> all = new ArrayList<>(brokerJars);
         all.add(jar);
-        return new Installation(home, List.copyOf(all));
+        return new Installation(home, List.copyOf(all), brokerAgent);
+    }
+
+    /**
+     * The same, but its brokers run with a Java agent, and without the class archive: an agent that changes classes as
+     * they are loaded crashes JDK 17 at the first class that the archive has from a multi-release jar.
+     */
+    public Installation withBrokerAgent(Path jar) {
+        return new Installation(home, brokerJars, Optional.of(jar));
     }
 
     /** The one that this process was started from; the launcher says where. */
@@ -60,7 +69,9 @@ public record Installation(Path home, List<Path> brokerJars) {
     public List<String> command(String kind, List<Path> extraClassPath, List<String> arguments) {
         List<String> command = java(kind);
         Path archive = home.resolve("lib").resolve("classes-" + System.getProperty("java.version") + ".jsa");
-        if (Files.isReadable(archive)) {
+        Optional<Path> agent = brokerAgent.filter(jar -> kind.equals("broker"));
+        agent.ifPresent(jar -> command.add("-javaagent:" + jar));
+        if (agent.isEmpty() && Files.isReadable(archive)) {
             command.add("-XX:SharedArchiveFile=" + archive);
         }
         String classPath = Stream.concat(
