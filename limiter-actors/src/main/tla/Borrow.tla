@@ -20,8 +20,8 @@ VARIABLES
     life, usable, left,  \* incarnation; whether its gate may use the account; brokers whose supply an heir has
     rate, burst, level,
     asks,                \* requests that this incarnation has made
-    ask,                 \* the open one: <<id, peer, peer's life, version, tokens>>, or none
-    answered,            \* <<giver, giver's life, asker, id>> that were answered: ids grow within a life
+    ask,                 \* the open one: id, asker and its life, peer, version, tokens; or none
+    answered,            \* <<giver, its life, asker, its life, id>> that were answered: ids grow within a life
     mail,                \* requests and replies; lost by not being delivered
     version,             \* of the limit, as all know it
     debt
@@ -54,7 +54,7 @@ Admit(b) == /\ usable[b] /\ level[b] > 0 /\ level' = [level EXCEPT ![b] = @ - 1]
 \* code: Lending.ask, Borrowing.ask
 Ask(b, c) ==
     /\ b # c /\ usable[b] /\ ask[b] = NoAsk /\ asks[b] < Asks /\ level[b] < burst[b]
-    /\ LET a == [id |-> asks[b] + 1, from |-> b, fromLife |-> life[b], to |-> c, toLife |-> life[c],
+    /\ LET a == [id |-> asks[b] + 1, from |-> b, fromLife |-> life[b], to |-> c,
                  version |-> version, tokens |-> burst[b] - level[b]]
        IN ask' = [ask EXCEPT ![b] = a] /\ mail' = mail \cup {[kind |-> "ask", body |-> a, given |-> 0]}
     /\ asks' = [asks EXCEPT ![b] = @ + 1]
@@ -64,30 +64,29 @@ Ask(b, c) ==
 \* code: Lending.onRequest, Borrowing.onRequest
 Lend(c) == \E m \in mail :
     /\ m.kind = "ask" /\ m.body.to = c /\ (usable[c] \/ Off("lendWithinLease"))
-    /\ m.body.toLife = life[c] \/ Off("incarnation")
     /\ m.body.version = version
-    /\ <<c, life[c], m.body.from, m.body.id>> \notin answered
+    /\ <<c, life[c], m.body.from, m.body.fromLife, m.body.id>> \notin answered
     /\ LET g == Min(level[c], m.body.tokens) IN
           /\ g > 0 /\ level' = [level EXCEPT ![c] = IF Off("debitFirst") THEN @ ELSE @ - g]
           /\ mail' = mail \cup {[kind |-> "reply", body |-> m.body, given |-> g]}
-    /\ answered' = answered \cup {<<c, life[c], m.body.from, m.body.id>>}
+    /\ answered' = answered \cup {<<c, life[c], m.body.from, m.body.fromLife, m.body.id>>}
     /\ UNCHANGED <<life, usable, left, rate, burst, asks, ask, version, debt>>
 
-\* A reply counts once, while its request is open, for the same incarnations and version.
+\* A reply counts once, while its request is open, for the asker's same incarnation and version.  Which life of the
+\* giver answered does not matter: it has debited a bucket of its own.
 \* code: Lending.onReply, Borrowing.onReply, Borrowing.accepts
 Take(b) == \E m \in mail :
     /\ m.kind = "reply" /\ m.body.from = b
     /\ m.body.fromLife = life[b] \/ Off("incarnation")
     /\ m.body.version = version
     /\ \/ ask[b] # NoAsk /\ ask[b].id = m.body.id /\ ask[b].to = m.body.to
-          /\ (ask[b].toLife = m.body.toLife \/ Off("incarnation"))
        \/ Off("once")
     /\ level' = [level EXCEPT ![b] = Min(@ + m.given, burst[b])]
     /\ ask' = [ask EXCEPT ![b] = NoAsk]
     /\ UNCHANGED <<life, usable, left, rate, burst, asks, answered, mail, version, debt>>
 
 \* Given up for its age, or because the bucket shrinks, or the peer or the limit is another now.
-\* code: Lending.cancel, Borrowing.cancel
+\* code: Lending.cancel, Lending.peerChanged, Borrowing.cancel
 Cancel(b) == /\ ask[b] # NoAsk /\ ask' = [ask EXCEPT ![b] = NoAsk]
              /\ UNCHANGED <<life, usable, left, rate, burst, level, asks, answered, mail, version, debt>>
 

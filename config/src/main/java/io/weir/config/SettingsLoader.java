@@ -224,6 +224,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         duration(config, "weir.cluster.discovery.stable-margin", Duration.ofMillis(50), Duration.ofMinutes(5));
         duration(config, "weir.cluster.gossip-interval", Duration.ofMillis(50), Duration.ofSeconds(10));
         duration(config, "weir.cluster.acceptable-pause", Duration.ofSeconds(1), Duration.ofMinutes(2));
+        duration(config, "weir.cluster.join-timeout", Duration.ofSeconds(2), Duration.ofMinutes(10));
         Duration stableAfter =
                 duration(config, "weir.cluster.stable-after", Duration.ofSeconds(2), Duration.ofMinutes(5));
         duration(config, "weir.cluster.down-all-when-unstable", stableAfter.plusSeconds(4), Duration.ofMinutes(30));

@@ -2,11 +2,10 @@ package io.weir.limiter.algorithm;
 
 import io.weir.config.value.Limit;
 import java.util.Arrays;
-import java.util.Optional;
 
 /**
  * Tokens that move between brokers on demand: one broker's end of it for one topic. Events go in, what to send comes
- * out; it has no clock, no timer and no network of its own.
+ * out; it has no clock, no timer and no network of its own, and allocates nothing.
  *
  * <p><b>Safe</b> by the reservation rule. A request reserves room in the asker's bucket (asked ≤ β − λ, own refill
  * stops at β − Σ asked); the giver debits before it sends; a reply counts once, only while its request is open. So Σλ +
@@ -18,34 +17,49 @@ import java.util.Optional;
  * = λ − waiting, "free":
  *
  * <ul>
- *   <li><i>Whom and when</i>: whoever hears of another remembers its e and lets it grow by the own ρ, up to β. The peer
- *       that seems to be richest is asked when it seems to have a whole message, and β/3 more than this broker will
- *       have when everything it already asked for has come. So it asks before it is empty, is silent when all are
- *       equally rich or poor, and asks several at once only for what one can't give; one request is open for each peer.
- *   <li><i>How much</i>: half of that difference, and never so much that own refill could not complete one message.
+ *   <li><i>Whom</i>: the peer that seems to be richest. Whoever hears of another remembers its e and lets it grow by a
+ *       quarter of the own ρ, since the rest is used there, up to β. One request is open for each peer.
+ *   <li><i>When</i>: if e and what is coming together are <i>low</i>, that is below the next message and twice what
+ *       refill brings until a reply comes, and the richest has two messages more. Also if the richest has β/3 more, low
+ *       or not: a bucket that is full wastes its refill while another has room for it. Where messages wait, also if the
+ *       richest is not known to have anything: what was heard last is soon wrong, and a message's wait is longer than
+ *       the way there and back.
+ *   <li><i>Backing off</i>: a peer that gave less than half a message is left alone for a round trip, then for twice as
+ *       long, up to {@value #LONGEST_PAUSE_MS} ms. So when the whole cluster is at its limit hardly anybody asks.
+ *   <li><i>How much</i>: half of the difference, and never so much that own refill could not complete one message.
  *   <li><i>How much to keep</i>: the giver gives half the difference of e, at most what was asked and at most its e.
  * </ul>
  *
- * <p>A request without an answer is given up after {@code patienceNs}. Doubles are used only for what another seems to
- * have, which nothing is conserved by.
+ * (The first policy asked for β/3 alone, and let others grow by ρ: 1.95 control messages a message with six brokers, a
+ * p99 of 0.31 ms. This one needs 0.8 for 0.45 ms, and with three brokers 0.24 for 0.10 ms.)
+ *
+ * <p>A reply that is late, by several round trips, is not counted on any more, so that another peer is asked; a request
+ * without an answer is given up after {@code patienceNs}. Doubles are used only for what another seems to have, which
+ * nothing is conserved by.
  */
 public class Borrowing {
-    /**
-     * Asks a peer for up to {@code askedMicros}; {@code freeMicros} is what the asker has or has coming, less what
-     * waits.
-     */
-    public record Request(int peer, long id, long askedMicros, long freeMicros) {}
-
-    /** Answers {@link Request} {@code id} of a peer; {@code freeMicros} is what the giver has left, less what waits. */
-    public record Reply(int peer, long id, long givenMicros, long freeMicros) {}
-
-    /** The asker asks when another seems to have this part of β more. */
+    /** Also when it is not low, it asks if another seems to have this part of β more. */
     private static final int GAP_PART = 3;
+    /** For less than this many messages of difference nobody is asked, unless messages wait. */
+    private static final long LEAST_GAP_MICROS = 2 * Limit.MICROS;
+    /** Of what refill brings in a round trip, what must be there beside the next message. */
+    private static final int AHEAD_ROUND_TRIPS = 2;
+    /** Others use what refill brings them but for this part. */
+    private static final double UNUSED = 0.25;
+    /** After so many round trips a reply is late. */
+    private static final int LATE_ROUND_TRIPS = 4;
 
     /** Less than a hundredth of a message is not worth two. */
     private static final long LEAST_ASKED_MICROS = Limit.MICROS / 100;
 
+    static final int LONGEST_PAUSE_MS = 20;
+    private static final long LONGEST_PAUSE_NS = LONGEST_PAUSE_MS * 1_000_000L;
     private static final long NO_REQUEST = 0;
+    /** For {@link #ask}. */
+    public static final long EVERYBODY = -1;
+
+    private static final long FIRST_ROUND_TRIP_NS = 200_000;
+    private static final long LONGEST_ROUND_TRIP_NS = 5_000_000;
 
     private final TokenBucket bucket;
     private final long patienceNs;
@@ -54,14 +68,16 @@ public class Borrowing {
     private final long[] openedNs;
     private final long[] heardFreeMicros;
     private final long[] heardNs;
+    private final long[] pauseNs;
     private final long[] answeredId;
+    private long roundTripNs = FIRST_ROUND_TRIP_NS;
     private long lastId = NO_REQUEST;
     private int open;
 
     /**
      * @param bucket this broker's share; borrowing reserves, adds and removes, the gate takes
      * @param peers how many it may ask; they are named by 0 to peers − 1
-     * @param patienceNs after which a request counts as lost: several round trips
+     * @param patienceNs after which a request counts as lost: many round trips
      */
     public Borrowing(TokenBucket bucket, int peers, long patienceNs, long nowNs) {
         this.bucket = bucket;
@@ -71,28 +87,30 @@ public class Borrowing {
         openedNs = new long[peers];
         heardFreeMicros = new long[peers];
         heardNs = new long[peers];
+        pauseNs = new long[peers];
         answeredId = new long[peers];
         Arrays.fill(heardFreeMicros, bucket.burstMicros());
         Arrays.fill(heardNs, nowNs);
     }
 
     /**
-     * Whether to ask somebody now; to be called after a message came or went and after a reply, until it answers empty.
+     * Whether to ask somebody now; to be called after a message came or went and after a reply, until it answers false.
      *
+     * @param peers who can be asked, a bit for each by its number
      * @param waitingMicros what the messages that wait at this broker cost
+     * @param request is filled if there is one to be sent
      */
-    public Optional<Request> ask(long waitingMicros, long nowNs) {
-        giveUpOverdue(nowNs);
-        long held = bucket.levelMicros(nowNs) + bucket.reservedMicros();
-        long hoped = held - waitingMicros;
-        long room = bucket.burstMicros() - Limit.MICROS - held;
+    public boolean ask(long peers, long waitingMicros, long nowNs, Loan request) {
+        long hoped = bucket.levelMicros(nowNs) + coming(nowNs) - waitingMicros;
+        long room = bucket.burstMicros() - Limit.MICROS - bucket.levelMicros(nowNs) - bucket.reservedMicros();
         if (room < LEAST_ASKED_MICROS) {
-            return Optional.empty();
+            return false;
         }
-        double most = Math.max(Limit.MICROS, hoped + bucket.burstMicros() / (double) GAP_PART);
+        double most = hoped < 0 ? Long.MIN_VALUE : Math.max(Limit.MICROS, hoped + gapMicros(hoped));
         int richest = -1;
         for (int peer = 0; peer < openId.length; peer++) {
-            if (openId[peer] == NO_REQUEST) {
+            boolean mayBeAsked = (peers >>> peer & 1) == 1 && openId[peer] == NO_REQUEST;
+            if (mayBeAsked && nowNs - heardNs[peer] >= pauseNs[peer]) {
                 double seems = seemsFreeMicros(peer, nowNs);
                 if (seems > most) {
                     most = seems;
@@ -100,36 +118,67 @@ public class Borrowing {
                 }
             }
         }
-        long wanted = Math.min((long) (most - hoped) / 2, room);
-        return richest < 0 || wanted < LEAST_ASKED_MICROS
-                ? Optional.empty()
-                : Optional.of(open(richest, wanted, hoped, nowNs));
+        if (richest < 0) {
+            return false;
+        }
+        long wanted = Math.min(Math.max((long) (most - hoped) / 2, Math.min(Limit.MICROS, -hoped)), room);
+        if (wanted < LEAST_ASKED_MICROS) {
+            return false;
+        }
+        open(richest, wanted, hoped, nowNs, request);
+        return true;
     }
 
-    /** Answers a peer's request; not at all if it was answered before. The tokens have left the bucket on return. */
-    public Optional<Reply> onRequest(int peer, Request request, long waitingMicros, long nowNs) {
+    private long gapMicros(long hoped) {
+        boolean isLow = hoped < lowWaterMicros();
+        return isLow ? LEAST_GAP_MICROS : Math.max(LEAST_GAP_MICROS, bucket.burstMicros() / GAP_PART);
+    }
+
+    /** It is low below this: enough for the next message, and for what comes until the reply does. */
+    private long lowWaterMicros() {
+        long untilReply = (long) (bucket.rateMicros() * 1e-9 * roundTripNs * AHEAD_ROUND_TRIPS);
+        return Math.min(Limit.MICROS + untilReply, bucket.burstMicros() / 2);
+    }
+
+    /** Whether there is room to borrow for: cheap, so that it can be asked after every message. */
+    public boolean hasRoom() {
+        return bucket.lastLevelMicros() < bucket.burstMicros() - LEAST_GAP_MICROS;
+    }
+
+    /**
+     * Answers a peer's request; not at all if it was answered before. The tokens have left the bucket on return.
+     *
+     * @param reply is filled if there is one to be sent
+     */
+    public boolean onRequest(int peer, Loan request, long waitingMicros, long nowNs, Loan reply) {
         if (request.id() <= answeredId[peer]) {
-            return Optional.empty();
+            return false;
         }
         answeredId[peer] = request.id();
         long free = bucket.levelMicros(nowNs) - waitingMicros;
         hear(peer, request.freeMicros(), nowNs);
         long half = Math.floorDiv(free - request.freeMicros(), 2L);
-        long given = Math.max(0, Math.min(Math.min(half, request.askedMicros()), free));
+        long given = Math.max(0, Math.min(Math.min(half, request.micros()), free));
         long removed = bucket.removeMicros(given, nowNs);
-        return Optional.of(new Reply(peer, request.id(), removed, free - removed));
+        reply.set(peer, request.id(), removed, free - removed);
+        return true;
     }
 
     /** Takes what a peer gave, if its request is still open; answers what was added. */
-    public long onReply(int peer, Reply reply, long nowNs) {
+    public long onReply(int peer, Loan reply, long nowNs) {
         giveUpOverdue(nowNs);
         if (!accepts(peer, reply.id())) {
             return 0;
         }
         long asked = openAskedMicros[peer];
+        long tookNs = Math.min(LONGEST_ROUND_TRIP_NS, nowNs - openedNs[peer]);
+        roundTripNs += (tookNs - roundTripNs) / 8;
         close(peer, nowNs);
         hear(peer, reply.freeMicros(), nowNs);
-        return bucket.addMicros(Math.min(reply.givenMicros(), asked), nowNs);
+        long added = bucket.addMicros(Math.min(reply.micros(), asked), nowNs);
+        boolean inVain = added < Limit.MICROS / 2;
+        pauseNs[peer] = inVain ? Math.min(LONGEST_PAUSE_NS, Math.max(roundTripNs, 2 * pauseNs[peer])) : 0;
+        return added;
     }
 
     /** Whether a reply with this id would still count. */
@@ -142,10 +191,23 @@ public class Borrowing {
      */
     public void cancel(long nowNs) {
         for (int peer = 0; peer < openId.length; peer++) {
-            if (openId[peer] != NO_REQUEST) {
-                close(peer, nowNs);
-            }
+            cancel(peer, nowNs);
         }
+    }
+
+    /** The same for one peer: the request could not be sent. */
+    public void cancel(int peer, long nowNs) {
+        if (openId[peer] != NO_REQUEST) {
+            close(peer, nowNs);
+        }
+    }
+
+    /** Another life of a peer, or another peer, has this number from now on. */
+    public void peerChanged(int peer, long nowNs) {
+        cancel(peer, nowNs);
+        answeredId[peer] = NO_REQUEST;
+        pauseNs[peer] = 0;
+        hear(peer, bucket.burstMicros(), nowNs);
     }
 
     /** Keeps room for what is asked: the rule that makes a late reply harmless. */
@@ -157,12 +219,12 @@ public class Borrowing {
         bucket.releaseMicros(micros, nowNs);
     }
 
-    private Request open(int peer, long wantedMicros, long freeMicros, long nowNs) {
+    private void open(int peer, long wantedMicros, long freeMicros, long nowNs, Loan request) {
         openId[peer] = ++lastId;
         openAskedMicros[peer] = reserve(wantedMicros, nowNs);
         openedNs[peer] = nowNs;
         open++;
-        return new Request(peer, lastId, openAskedMicros[peer], freeMicros);
+        request.set(peer, lastId, openAskedMicros[peer], freeMicros);
     }
 
     private void close(int peer, long nowNs) {
@@ -171,15 +233,25 @@ public class Borrowing {
         open--;
     }
 
+    /** What open requests will bring, without those whose reply is late. Gives up those that wait for too long. */
+    private long coming(long nowNs) {
+        giveUpOverdue(nowNs);
+        long coming = 0;
+        for (int peer = 0; open > 0 && peer < openId.length; peer++) {
+            if (openId[peer] != NO_REQUEST && nowNs - openedNs[peer] <= LATE_ROUND_TRIPS * roundTripNs) {
+                coming += openAskedMicros[peer];
+            }
+        }
+        return coming;
+    }
+
     /** A peer that does not answer counts as empty, so that it is asked again only after a while. */
     private void giveUpOverdue(long nowNs) {
-        if (open == 0) {
-            return;
-        }
-        for (int peer = 0; peer < openId.length; peer++) {
+        for (int peer = 0; open > 0 && peer < openId.length; peer++) {
             if (openId[peer] != NO_REQUEST && nowNs - openedNs[peer] > patienceNs) {
                 close(peer, nowNs);
                 hear(peer, 0, nowNs);
+                pauseNs[peer] = LONGEST_PAUSE_NS;
             }
         }
     }
@@ -190,7 +262,7 @@ public class Borrowing {
     }
 
     private double seemsFreeMicros(int peer, long nowNs) {
-        double grown = heardFreeMicros[peer] + bucket.rateMicros() * 1e-9 * (nowNs - heardNs[peer]);
+        double grown = heardFreeMicros[peer] + UNUSED * bucket.rateMicros() * 1e-9 * (nowNs - heardNs[peer]);
         return Math.min(grown, Math.max(bucket.burstMicros(), heardFreeMicros[peer]));
     }
 }

@@ -103,6 +103,11 @@ public final class TokenBucket {
         return levelMicros;
     }
 
+    /** The level at {@link #settledNs}, without settling again. */
+    long lastLevelMicros() {
+        return levelMicros;
+    }
+
     /** Adds up to {@code micros}, as far as there is room below the ceiling; the answer is what was added. */
     public long addMicros(long micros, long nowNs) {
         requireNotNegative(micros);

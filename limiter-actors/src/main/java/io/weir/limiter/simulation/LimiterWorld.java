@@ -4,13 +4,13 @@ import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Borrowing;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.algorithm.Graph;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.algorithm.SupplyEdge;
 import io.weir.limiter.algorithm.TokenBucket;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
@@ -229,12 +229,13 @@ public final class LimiterWorld {
             return;
         }
         SimulatedBroker broker = brokers[cargo.to];
-        if (cargo.message instanceof Borrowing.Request request) {
-            Optional<Borrowing.Reply> reply =
-                    broker.borrowing.onRequest(peerOf(cargo), request, broker.waitingMicros(), nowNs);
-            reply.ifPresent(answer -> send(cargo.to, cargo.from, answer, true));
-        } else if (cargo.message instanceof Borrowing.Reply reply) {
-            broker.borrowing.onReply(peerOf(cargo), reply, nowNs);
+        if (cargo.message instanceof Request request) {
+            Loan loan = new Loan();
+            if (broker.borrowing.onRequest(peerOf(cargo), request.loan, broker.waitingMicros(), nowNs, loan)) {
+                send(cargo.to, cargo.from, new Reply(loan), true);
+            }
+        } else if (cargo.message instanceof Reply reply) {
+            broker.borrowing.onReply(peerOf(cargo), reply.loan, nowNs);
             admit(broker);
             ask(broker);
         } else if (cargo.message instanceof SimulatedBroker.Transfer transfer) {
@@ -286,10 +287,10 @@ public final class LimiterWorld {
         if (broker.borrowing == null) {
             return;
         }
-        Optional<Borrowing.Request> request = broker.borrowing.ask(broker.waitingMicros(), nowNs);
-        while (request.isPresent()) {
-            send(broker.index, peers[broker.index][request.get().peer()], request.get(), true);
-            request = broker.borrowing.ask(broker.waitingMicros(), nowNs);
+        Loan loan = new Loan();
+        while (broker.borrowing.ask(Borrowing.EVERYBODY, broker.waitingMicros(), nowNs, loan)) {
+            send(broker.index, peers[broker.index][loan.peer()], new Request(loan), true);
+            loan = new Loan();
         }
     }
 
@@ -383,9 +384,9 @@ public final class LimiterWorld {
         }
         for (int i = 0; i < cargoes.size(); i++) {
             Cargo cargo = cargoes.get(i);
-            if (cargo.message instanceof Borrowing.Reply reply) {
-                if (brokers[cargo.to].borrowing.accepts(peerOf(cargo), reply.id())) {
-                    level += reply.givenMicros();
+            if (cargo.message instanceof Reply reply) {
+                if (brokers[cargo.to].borrowing.accepts(peerOf(cargo), reply.loan.id())) {
+                    level += reply.loan.micros();
                 }
             } else if (cargo.message instanceof SimulatedBroker.Transfer transfer) {
                 level += transfer.levelMicros();
@@ -420,4 +421,8 @@ public final class LimiterWorld {
     }
 
     private record Period() {}
+
+    private record Request(Loan loan) {}
+
+    private record Reply(Loan loan) {}
 }

@@ -1,39 +1,62 @@
 package io.weir.limiter.algorithm;
 
 import static io.weir.config.value.Limit.MICROS;
+import static io.weir.limiter.algorithm.Borrowing.EVERYBODY;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.limiter.algorithm.Borrowing.Reply;
-import io.weir.limiter.algorithm.Borrowing.Request;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class BorrowingTest {
     private static final long RATE = 1_000 * MICROS;
     private static final long BURST = 10 * MICROS;
-    private static final long PATIENCE_NS = 2_000_000;
+    private static final long PATIENCE_NS = 20_000_000;
     private static final long MS_NS = 1_000_000;
 
     private final TokenBucket bucket = new TokenBucket(RATE, BURST, MICROS, 0);
     private final Borrowing borrowing = new Borrowing(bucket, 2, PATIENCE_NS, 0);
+    private final Loan request = new Loan();
+    private final Loan reply = new Loan();
 
+    private static Loan loan(long id, long micros, long freeMicros) {
+        return new Loan().set(0, id, micros, freeMicros);
+    }
+
+    private void assertRequest(int peer, long id, long askedMicros, long freeMicros) {
+        assertThat(request).usingRecursiveComparison().isEqualTo(new Loan().set(peer, id, askedMicros, freeMicros));
+    }
+
+    /** With nothing heard yet the others seem full. */
     @Test
     void shouldAskForHalfTheDifferenceWhenAnotherSeemsRicher() {
-        Request request = borrowing.ask(0, 0).orElseThrow();
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request)).isTrue();
 
-        // Nothing was heard yet, so the other seems full: half of 10 − 1.
-        assertThat(request).isEqualTo(new Request(0, 1, 4_500_000, MICROS));
+        assertRequest(0, 1, 4_500_000, MICROS);
         assertThat(bucket.reservedMicros()).isEqualTo(4_500_000);
     }
 
     @Test
     void shouldCountOnWhatItAskedForWhenItLooksForASecondLender() {
-        borrowing.ask(0, 0).orElseThrow();
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request)).isTrue();
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request)).isTrue();
+        assertRequest(1, 2, 2_250_000, 5_500_000);
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request))
+                .as("one request for each peer")
+                .isFalse();
+    }
 
-        assertThat(borrowing.ask(0, 0).orElseThrow())
-                .as("5.5 hoped for, so half of 4.5")
-                .isEqualTo(new Request(1, 2, 2_250_000, 5_500_000));
-        assertThat(borrowing.ask(0, 0)).as("one request for each peer").isEmpty();
+    @Test
+    void shouldAskOnlyWhoIsThere() {
+        assertThat(borrowing.ask(0b10, 0, 0, request)).isTrue();
+        assertThat(request.peer()).isEqualTo(1);
+        assertThat(borrowing.ask(0b10, 0, 0, request)).isFalse();
+    }
+
+    @Test
+    void shouldNotCountOnAReplyThatIsLate() {
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request)).isTrue();
+        assertThat(borrowing.ask(EVERYBODY, 3 * MICROS, MS_NS, request)).isTrue();
+
+        assertThat(request.freeMicros()).as("what it has, less what waits").isEqualTo(-MICROS);
     }
 
     @Test
@@ -41,7 +64,7 @@ class BorrowingTest {
         TokenBucket empty = new TokenBucket(RATE, BURST, 0, 0);
         Borrowing greedy = new Borrowing(empty, 9, PATIENCE_NS, 0);
         long waiting = 1_000 * MICROS;
-        while (greedy.ask(waiting, 0).isPresent()) {
+        while (greedy.ask(EVERYBODY, waiting, 0, request)) {
             assertThat(empty.reservedMicros()).isLessThanOrEqualTo(BURST - MICROS);
         }
         assertThat(empty.reservedMicros()).isEqualTo(BURST - MICROS);
@@ -50,23 +73,37 @@ class BorrowingTest {
 
     @Test
     void shouldBeSilentWhenTheOthersAreAsPoor() {
-        Request first = borrowing.ask(0, 0).orElseThrow();
-        Request second = borrowing.ask(0, 0).orElseThrow();
-        borrowing.onReply(0, new Reply(0, first.id(), 0, MICROS), MS_NS / 10);
-        borrowing.onReply(1, new Reply(0, second.id(), 0, MICROS), MS_NS / 10);
+        borrowing.onRequest(0, loan(1, 0, 2 * MICROS), 0, 0, reply);
+        borrowing.onRequest(1, loan(1, 0, 2 * MICROS), 0, 0, reply);
 
-        assertThat(borrowing.ask(0, MS_NS / 10)).isEmpty();
-        assertThat(bucket.reservedMicros()).isZero();
+        assertThat(borrowing.ask(EVERYBODY, 0, 0, request)).isFalse();
     }
 
     @Test
-    void shouldNotAskWhoHasNotAWholeMessageHoweverMuchWaits() {
-        Request first = borrowing.ask(0, 0).orElseThrow();
-        Request second = borrowing.ask(0, 0).orElseThrow();
-        borrowing.onReply(0, new Reply(0, first.id(), 0, MICROS / 2), 0);
-        borrowing.onReply(1, new Reply(0, second.id(), 0, MICROS / 2), 0);
+    void shouldAskAPoorOneTooWhenMessagesWait() {
+        borrowing.onRequest(0, loan(1, 0, 0), 0, 0, reply);
+        borrowing.onRequest(1, loan(1, 0, MICROS / 2), 0, 0, reply);
 
-        assertThat(borrowing.ask(1_000 * MICROS, 0)).isEmpty();
+        assertThat(borrowing.ask(EVERYBODY, 2 * MICROS, 0, request)).isTrue();
+        assertRequest(1, 1, MICROS, -MICROS);
+    }
+
+    @Test
+    void shouldLeaveAPeerAloneForLongerAndLongerWhenItHasNothingToGive() {
+        Borrowing one = new Borrowing(bucket, 1, PATIENCE_NS, 0);
+        long nowNs = 0;
+        long lastPauseNs = 0;
+        for (int i = 0; i < 4; i++) {
+            long askedNs = nowNs;
+            while (!one.ask(EVERYBODY, 20 * MICROS, nowNs, request)) {
+                nowNs += MS_NS / 100;
+            }
+            assertThat(nowNs - askedNs).isGreaterThanOrEqualTo(lastPauseNs);
+            lastPauseNs = nowNs - askedNs;
+            nowNs += MS_NS / 10;
+            one.onReply(0, loan(request.id(), 0, -9 * MICROS), nowNs);
+        }
+        assertThat(lastPauseNs).isGreaterThan(MS_NS / 2);
     }
 
     @Test
@@ -74,10 +111,10 @@ class BorrowingTest {
         TokenBucket full = new TokenBucket(RATE, BURST, BURST, 0);
         Borrowing giver = new Borrowing(full, 1, PATIENCE_NS, 0);
 
-        Reply reply = giver.onRequest(0, new Request(0, 1, 9 * MICROS, 2 * MICROS), 2 * MICROS, 0)
-                .orElseThrow();
+        assertThat(giver.onRequest(0, loan(1, 9 * MICROS, 2 * MICROS), 2 * MICROS, 0, reply))
+                .isTrue();
 
-        assertThat(reply).isEqualTo(new Reply(0, 1, 3 * MICROS, 5 * MICROS));
+        assertThat(reply).usingRecursiveComparison().isEqualTo(loan(1, 3 * MICROS, 5 * MICROS));
         assertThat(full.levelMicros(0)).isEqualTo(7 * MICROS);
     }
 
@@ -86,58 +123,57 @@ class BorrowingTest {
         TokenBucket full = new TokenBucket(RATE, BURST, BURST, 0);
         Borrowing giver = new Borrowing(full, 1, PATIENCE_NS, 0);
 
-        assertThat(giver.onRequest(0, new Request(0, 1, MICROS, 0), 0, 0)
-                        .orElseThrow()
-                        .givenMicros())
-                .isEqualTo(MICROS);
-        assertThat(giver.onRequest(0, new Request(0, 2, MICROS, -90 * MICROS), 9 * MICROS, 0)
-                        .orElseThrow()
-                        .givenMicros())
-                .as("nine tokens for nine waiting messages")
-                .isZero();
+        assertThat(giver.onRequest(0, loan(1, MICROS, 0), 0, 0, reply)).isTrue();
+        assertThat(reply.micros()).isEqualTo(MICROS);
+        assertThat(giver.onRequest(0, loan(2, MICROS, -90 * MICROS), 9 * MICROS, 0, reply))
+                .isTrue();
+        assertThat(reply.micros()).as("nine tokens for nine waiting messages").isZero();
     }
 
     @Test
     void shouldAnswerARequestOnceWhenItComesTwice() {
         TokenBucket full = new TokenBucket(RATE, BURST, BURST, 0);
         Borrowing giver = new Borrowing(full, 1, PATIENCE_NS, 0);
-        Request request = new Request(0, 7, MICROS, 0);
 
-        assertThat(giver.onRequest(0, request, 0, 0)).isPresent();
-        assertThat(giver.onRequest(0, request, 0, 0)).isEqualTo(Optional.empty());
+        assertThat(giver.onRequest(0, loan(7, MICROS, 0), 0, 0, reply)).isTrue();
+        assertThat(giver.onRequest(0, loan(7, MICROS, 0), 0, 0, reply)).isFalse();
         assertThat(full.levelMicros(0)).isEqualTo(9 * MICROS);
+
+        giver.peerChanged(0, 0);
+        assertThat(giver.onRequest(0, loan(1, MICROS, 0), 0, 0, reply))
+                .as("another life counts from the beginning")
+                .isTrue();
     }
 
     @Test
     void shouldCountAReplyOnceWhenItComesTwice() {
-        Request request = borrowing.ask(0, 0).orElseThrow();
-        Reply reply = new Reply(0, request.id(), 4 * MICROS, 4 * MICROS);
+        borrowing.ask(EVERYBODY, 0, 0, request);
+        Loan given = loan(request.id(), 4 * MICROS, 4 * MICROS);
 
-        assertThat(borrowing.onReply(0, reply, 0)).isEqualTo(4 * MICROS);
-        assertThat(borrowing.onReply(0, reply, 0)).isZero();
+        assertThat(borrowing.onReply(0, given, 0)).isEqualTo(4 * MICROS);
+        assertThat(borrowing.onReply(0, given, 0)).isZero();
         assertThat(bucket.levelMicros(0)).isEqualTo(5 * MICROS);
     }
 
     @Test
     void shouldDiscardAReplyWhenItsRequestWasGivenUpOrCancelled() {
-        Request late = borrowing.ask(0, 0).orElseThrow();
+        borrowing.ask(EVERYBODY, 0, 0, request);
         long lateNs = PATIENCE_NS + 1;
-        assertThat(borrowing.onReply(0, new Reply(0, late.id(), MICROS, 0), lateNs))
-                .isZero();
+        assertThat(borrowing.onReply(0, loan(request.id(), MICROS, 0), lateNs)).isZero();
         assertThat(bucket.reservedMicros()).isZero();
 
-        Request cancelled = borrowing.ask(9 * MICROS, lateNs).orElseThrow();
+        borrowing.ask(EVERYBODY, 20 * MICROS, lateNs, request);
         borrowing.cancel(lateNs);
-        assertThat(borrowing.onReply(cancelled.peer(), new Reply(0, cancelled.id(), MICROS, 0), lateNs))
+        assertThat(borrowing.onReply(request.peer(), loan(request.id(), MICROS, 0), lateNs))
                 .isZero();
         bucket.change(RATE, BURST / 2, lateNs);
-        assertThat(bucket.levelMicros(lateNs)).isEqualTo(3_000_001);
+        assertThat(bucket.levelMicros(lateNs)).isEqualTo(5 * MICROS);
     }
 
     @Test
     void shouldStopOwnRefillBelowWhatWasAskedForWhileTheRequestIsOpen() {
-        Request request = borrowing.ask(0, 0).orElseThrow();
+        borrowing.ask(EVERYBODY, 0, 0, request);
 
-        assertThat(bucket.levelMicros(60_000 * MS_NS)).isEqualTo(BURST - request.askedMicros());
+        assertThat(bucket.levelMicros(60_000 * MS_NS)).isEqualTo(BURST - request.micros());
     }
 }

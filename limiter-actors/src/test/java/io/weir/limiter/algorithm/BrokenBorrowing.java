@@ -21,9 +21,9 @@ public final class BrokenBorrowing {
     public static Borrowing withoutOnceOnly(TokenBucket bucket, int peers, long patienceNs, long nowNs) {
         return new Borrowing(bucket, peers, patienceNs, nowNs) {
             @Override
-            public long onReply(int peer, Reply reply, long now) {
+            public long onReply(int peer, Loan reply, long now) {
                 long added = super.onReply(peer, reply, now);
-                return added > 0 ? added : bucket.addMicros(reply.givenMicros(), now);
+                return added > 0 ? added : bucket.addMicros(reply.micros(), now);
             }
         };
     }

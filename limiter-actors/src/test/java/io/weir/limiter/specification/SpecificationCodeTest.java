@@ -32,7 +32,7 @@ class SpecificationCodeTest {
                     method -> method.getGenericReturnType().getTypeName().contains("Effect")),
             new Inputs("LeaseRow", method -> makes(method, "LeaseRow")),
             new Inputs("LimitRow", method -> makes(method, "LimitRow")),
-            new Inputs("Lending", method -> true),
+            new Inputs("Lending", method -> method.getParameterCount() > 0),
             new Inputs("LeaseWatch", method -> !Modifier.isStatic(method.getModifiers())),
             new Inputs("Lease", method -> method.getReturnType() == void.class),
             new Inputs("Gate", method -> Set.of("take", "confirm", "add", "remove", "reset")

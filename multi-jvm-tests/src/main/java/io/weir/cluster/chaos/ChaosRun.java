@@ -12,7 +12,6 @@ import io.weir.cluster.history.SupplyAudit;
 import io.weir.cluster.history.Violation;
 import io.weir.cluster.stage.Stage;
 import io.weir.limiter.supply.gate.AdmissionHistory;
-import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import io.weir.supervisor.local.Installation;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -323,9 +322,7 @@ public final class ChaosRun {
         store.takenBack()
                 .forEach(entry -> troubles.add("A3: the store has taken back event " + entry.sequence() + " of "
                         + entry.holder() + ", which it had shown: " + entry.event()));
-        for (Admission admission : AdmissionHistory.read(ground.admissions())) {
-            history.admitted(admission);
-        }
+        history.recorded(AdmissionHistory.readAll(ground.admissions()));
         for (Path file : clients.histories()) {
             history.append(file);
         }

@@ -416,7 +416,7 @@ final class Demo implements AutoCloseable {
         if (consumer != null) {
             consumer.close();
         }
-        AdmissionHistory.read(admissions(directory)).forEach(history::admitted);
+        history.recorded(AdmissionHistory.readAll(admissions(directory)));
         long acknowledged = 0;
         long delivered = 0;
         for (Map.Entry<String, ClientRecord> each : clients.entrySet()) {

@@ -6,6 +6,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -34,8 +35,15 @@ public final class AdmissionCheck {
     public static final long LEASE_UNKNOWN = Long.MAX_VALUE;
 
     private final Map<TopicName, List<Admission>> topics = new LinkedHashMap<>();
+    private final List<Borrowed> borrowed;
 
     public AdmissionCheck(Collection<Admission> admissions) {
+        this(admissions, List.of());
+    }
+
+    /** @param borrowed level that brokers lent each other, for what each of them may admit alone */
+    public AdmissionCheck(Collection<Admission> admissions, List<Borrowed> borrowed) {
+        this.borrowed = borrowed;
         admissions.forEach(each ->
                 topics.computeIfAbsent(each.topic(), name -> new ArrayList<>()).add(each));
         topics.values().forEach(all -> all.sort(Comparator.comparingLong(Admission::stampNs)));
@@ -126,12 +134,22 @@ public final class AdmissionCheck {
         return topics.values().stream().flatMap(List::stream);
     }
 
-    /** C4, by the gates' own word: the leased account admits within the lease only. */
+    /** C4, by the gates' own word: the leased account admits and lends within the lease only. */
     public List<Violation> leases() {
-        return all().filter(each -> !each.kept() && each.leaseLeftNs() <= 0)
+        return Stream.concat(admittedPastLease(), lentPastLease())
                 .limit(Verdict.SHOWN)
-                .map(each -> one("C4", each, "no lease was left at " + each))
                 .toList();
+    }
+
+    private Stream<Violation> lentPastLease() {
+        return borrowed.stream()
+                .filter(each -> each.micros() < 0 && each.leaseLeftNs() <= 0)
+                .map(each -> new Violation("C4", "no lease was left at " + each, Optional.empty()));
+    }
+
+    private Stream<Violation> admittedPastLease() {
+        return all().filter(each -> !each.kept() && each.leaseLeftNs() <= 0)
+                .map(each -> one("C4", each, "no lease was left at " + each));
     }
 
     private static Violation one(String invariant, Admission each, String text) {
@@ -195,6 +213,11 @@ public final class AdmissionCheck {
             } else if (entry.event() instanceof SupplyEvent.Burned e) {
                 change(own, Map.of(e.topic(), e.burned()), -1, entry);
             }
+        }
+        for (Borrowed each : borrowed) {
+            changes.computeIfAbsent(new Holder(each.broker(), each.incarnation()), holder -> new HashMap<>())
+                    .computeIfAbsent(each.topic(), topic -> new ArrayList<>())
+                    .add(new Change(each.stampNs(), 0, 0, each.micros()));
         }
         Map<Holder, Map<TopicName, List<Admission>>> parts = new LinkedHashMap<>();
         all().forEach(each -> parts.computeIfAbsent(

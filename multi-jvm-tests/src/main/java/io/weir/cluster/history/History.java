@@ -2,6 +2,7 @@ package io.weir.cluster.history;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -110,6 +111,7 @@ public final class History {
     // Filled in by the reader.
     final Map<String, Long> counts = new LinkedHashMap<>();
     final List<Admission> admissions = new ArrayList<>();
+    final List<Borrowed> borrowed = new ArrayList<>();
     final Map<TopicName, LimitCourse> limits = new LinkedHashMap<>();
     final Set<TopicName> shadows = new HashSet<>();
     final Map<TopicName, Traffic> traffic = new LinkedHashMap<>();
@@ -174,6 +176,11 @@ public final class History {
     /** In no particular order. */
     public List<Admission> admissions() {
         return admissions;
+    }
+
+    /** Level that brokers lent each other. */
+    public List<Borrowed> borrowed() {
+        return borrowed;
     }
 
     public Map<TopicName, LimitCourse> limits() {

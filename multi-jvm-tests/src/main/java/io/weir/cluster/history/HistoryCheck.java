@@ -34,7 +34,7 @@ public final class HistoryCheck {
 
     private HistoryCheck(History history) {
         this.history = history;
-        admissions = new AdmissionCheck(history.admissions());
+        admissions = new AdmissionCheck(history.admissions(), history.borrowed());
         stored = history.stored();
         audited = SupplyAudit.of(stored);
         verdicts = List.of(
@@ -155,11 +155,14 @@ public final class HistoryCheck {
         List<Admission> known = history.admissions().stream()
                 .filter(each -> each.stampNs() < readNs)
                 .toList();
-        violations.addAll(new AdmissionCheck(known).everyHolder(stored));
+        violations.addAll(new AdmissionCheck(known, history.borrowed()).everyHolder(stored));
         return Verdict.of(
                 Invariant.C5,
                 violations,
-                known.size() + " admissions against " + counted(stored.entries().size(), "event"));
+                known.size() + " admissions against " + counted(stored.entries().size(), "event")
+                        + (history.borrowed().isEmpty()
+                                ? ""
+                                : " and " + counted(history.borrowed().size(), "move") + " of borrowed tokens"));
     }
 
     /** When everything was over that keeps supply from its place; empty if something never was. */

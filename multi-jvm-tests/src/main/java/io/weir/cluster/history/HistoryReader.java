@@ -16,6 +16,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import java.io.IOException;
@@ -67,6 +68,7 @@ final class HistoryReader {
     private String channel;
     private long incarnation;
     private long cost;
+    private long micros;
     private boolean kept;
     private long leaseLeftNs;
     private double rate;
@@ -152,6 +154,7 @@ final class HistoryReader {
         channel = null;
         incarnation = 0;
         cost = 1;
+        micros = 0;
         kept = false;
         leaseLeftNs = AdmissionCheck.LEASE_UNKNOWN;
         rate = Double.NaN;
@@ -188,6 +191,7 @@ final class HistoryReader {
             case "channel" -> channel = word(text(name, value, json));
             case "inc" -> incarnation = whole(name, value, json);
             case "cost" -> cost = whole(name, value, json);
+            case "micros" -> micros = whole(name, value, json);
             case "kept" -> {
                 if (!value.isBoolean()) {
                     throw new IllegalArgumentException("'kept' must be true or false");
@@ -252,6 +256,8 @@ final class HistoryReader {
         switch (type) {
             case "admit" -> admit();
             case "publish" -> publish();
+            case "borrow" ->
+                history.borrowed.add(new Borrowed(broker(), incarnation, topic(), atNs, micros, leaseLeftNs));
             case "deliver" -> deliver();
             case "limit", "limit-asked" -> limit();
             case "channel" -> traffic().channel(needed("channel", channel), atNs);

@@ -2,7 +2,9 @@ package io.weir.cluster.history;
 
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.weir.limiter.supply.gate.AdmissionHistory;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
@@ -129,6 +131,22 @@ public final class HistoryWriter implements AutoCloseable {
 
     public void limitAsked(long atNs, String topic, double rate, double burst) {
         record(atNs, "limit-asked", Map.of("topic", topic, "rate", rate, "burst", burst));
+    }
+
+    /** What brokers' gates recorded. */
+    public void recorded(AdmissionHistory.Recorded all) {
+        all.admissions().forEach(this::admitted);
+        all.borrowed().forEach(this::borrowed);
+    }
+
+    public void borrowed(Borrowed each) {
+        line(each.stampNs(), "borrow", to -> {
+            to.writeStringField("topic", each.topic().value());
+            to.writeStringField("broker", each.broker().value());
+            to.writeNumberField("inc", each.incarnation());
+            to.writeNumberField("micros", each.micros());
+            to.writeNumberField("leaseLeftNs", each.leaseLeftNs());
+        });
     }
 
     public void admitted(Admission each) {

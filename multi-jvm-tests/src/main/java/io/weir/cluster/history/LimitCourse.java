@@ -16,7 +16,7 @@ public final class LimitCourse {
     /** More or less of a limit from a moment on. */
     record Change(long atNs, long rateMicros, long burstMicros, long levelMicros) {
         boolean adds() {
-            return rateMicros >= 0 && burstMicros >= 0;
+            return rateMicros >= 0 && burstMicros >= 0 && (levelMicros >= 0 || rateMicros > 0 || burstMicros > 0);
         }
     }
 

@@ -165,7 +165,7 @@ public final class BrokerProcess implements AutoCloseable {
         view = NodeView.down(incarnation);
         if (!first) {
             rejoins++;
-            LOG.info("{} was removed from the cluster and joins again as incarnation {}", id(), incarnation);
+            LOG.info("{} is in no cluster any more and joins again as incarnation {}", id(), incarnation);
         } else {
             LOG.info(
                     "{} starts as incarnation {} (pid {})",

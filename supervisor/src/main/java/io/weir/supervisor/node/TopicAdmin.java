@@ -321,6 +321,7 @@ public final class TopicAdmin {
                 delivery.maxQueued(),
                 TopicRequest.word(delivery.overflow()),
                 TopicRequest.word(delivery.clock()),
+                definition.borrows(),
                 definition.paused(),
                 definition.channels().keySet().stream()
                         .map(channel -> channel(definition, channel, done))

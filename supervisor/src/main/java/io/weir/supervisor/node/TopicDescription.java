@@ -30,6 +30,7 @@ public record TopicDescription(
         int maxQueued,
         String overflow,
         String clock,
+        boolean borrows,
         boolean paused,
         List<ChannelView> channels,
         double sumRate,

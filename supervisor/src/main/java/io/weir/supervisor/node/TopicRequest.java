@@ -2,6 +2,7 @@ package io.weir.supervisor.node;
 
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.topics.definition.Borrow;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.LimitMode;
 import io.weir.topics.definition.Overflow;
@@ -36,11 +37,27 @@ public record TopicRequest(
         Integer maxWaiting,
         Integer maxQueued,
         String overflow,
-        String clock) {
+        String clock,
+        String borrow) {
+
+    /** Brokers lend each other tokens as the sharing says. */
+    public TopicRequest(
+            Double rate,
+            Double burst,
+            String adapt,
+            Double floor,
+            String mode,
+            Long maxDelayMs,
+            Integer maxWaiting,
+            Integer maxQueued,
+            String overflow,
+            String clock) {
+        this(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, null);
+    }
 
     /** Only about the limit. */
     public static TopicRequest limit(Double rate, Double burst, String adapt, Double floor) {
-        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null, null);
+        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null, null, null);
     }
 
     /** @throws IllegalArgumentException with the reason, if no topic can be like this */
@@ -119,7 +136,8 @@ public record TopicRequest(
                 maxWaiting,
                 maxQueued,
                 oneOf("overflow", overflow, Overflow.values()),
-                oneOf("clock", clock, BucketClock.values()));
+                oneOf("clock", clock, BucketClock.values()),
+                oneOf("borrow", borrow, Borrow.values()));
         change.on(Delivery.defaults());
         return change;
     }

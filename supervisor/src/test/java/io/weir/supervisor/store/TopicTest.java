@@ -23,6 +23,7 @@ import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.supervisor.Await;
+import io.weir.topics.definition.Borrow;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.LimitMode;
 import io.weir.topics.definition.Overflow;
@@ -56,7 +57,7 @@ class TopicTest {
     private static final Holder ME = new Holder(new BrokerId("b1"), 3);
     private static final LimitSettings LIMIT = new LimitSettings(1_000 * MICROS, 100 * MICROS, 250, Sharing.GOSSIP);
     private static final Delivery DELIVERY =
-            new Delivery(LimitMode.POLICE, 100, 10, 20, Overflow.DROP_OLDEST, BucketClock.ARRIVAL);
+            new Delivery(LimitMode.POLICE, 100, 10, 20, Overflow.DROP_OLDEST, BucketClock.ARRIVAL, Borrow.OFF);
 
     @TempDir
     private Path dir;

@@ -73,16 +73,23 @@ public record TopicDefinition(
 
     /** What happens to messages at a broker; {@link TopicSettings} has the rules. */
     public record Delivery(
-            LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow, BucketClock clock) {
+            LimitMode mode,
+            long maxDelayMs,
+            int maxWaiting,
+            int maxQueued,
+            Overflow overflow,
+            BucketClock clock,
+            Borrow borrow) {
         public Delivery {
             // Definitions that were written before there was a choice have none.
             clock = clock == null ? BucketClock.GATE : clock;
+            borrow = borrow == null ? Borrow.AUTO : borrow;
             settings(mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
         }
 
-        /** By the gate's clock. */
+        /** By the gate's clock, and borrowing as the sharing says. */
         public Delivery(LimitMode mode, long maxDelayMs, int maxWaiting, int maxQueued, Overflow overflow) {
-            this(mode, maxDelayMs, maxWaiting, maxQueued, overflow, BucketClock.GATE);
+            this(mode, maxDelayMs, maxWaiting, maxQueued, overflow, BucketClock.GATE, Borrow.AUTO);
         }
 
         public static Delivery defaults() {
@@ -93,7 +100,8 @@ public record TopicDefinition(
                     settings.maxWaiting(),
                     settings.maxQueued(),
                     settings.overflow(),
-                    settings.clock());
+                    settings.clock(),
+                    Borrow.AUTO);
         }
 
         public TopicSettings settings() {
@@ -114,7 +122,8 @@ public record TopicDefinition(
             Integer maxWaiting,
             Integer maxQueued,
             Overflow overflow,
-            BucketClock clock) {
+            BucketClock clock,
+            Borrow borrow) {
         /**
          * @throws IllegalArgumentException as {@link Delivery} does: each value's rule is its own, so whatever
          *     {@code now} is
@@ -126,7 +135,8 @@ public record TopicDefinition(
                     maxWaiting == null ? now.maxWaiting : maxWaiting,
                     maxQueued == null ? now.maxQueued : maxQueued,
                     overflow == null ? now.overflow : overflow,
-                    clock == null ? now.clock : clock);
+                    clock == null ? now.clock : clock,
+                    borrow == null ? now.borrow : borrow);
         }
     }
 
@@ -157,6 +167,11 @@ public record TopicDefinition(
                     case SHAPE -> (double) limit.rateMicros() * delivery.maxDelayMs() / TimeUnit.SECONDS.toMillis(1);
                 };
         return Math.max(1, (limit.burstMicros() + withinDelay) / Limit.MICROS);
+    }
+
+    /** Whether its brokers lend each other tokens. */
+    public boolean borrows() {
+        return delivery.borrow().on(limit.sharing());
     }
 
     /** A channel's own limit, if it has one. */

@@ -66,6 +66,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
     private final List<RemoteMessages> blocked = new ArrayList<>();
     private final List<RemoteMessages> watched = new ArrayList<>();
     private Shards shards;
+    private Loans loans;
     private int maxMessageBytes;
     private PeerEnd lastHeard;
     private long nowNs;
@@ -94,6 +95,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
                     + " on a link, whose longest body is " + maxBodyBytes);
         }
         shards = newShards;
+        loans = new Loans(this, newShards, links.self(), counters);
         maxMessageBytes = newMaxMessageBytes;
         return new HomePort(shards, homes, this);
     }
@@ -183,6 +185,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
         peers.add(end);
         peersById.put(peer.id(), end);
         counters.peers.lazySet(peers.size());
+        loans.membersChanged();
         shards.everyChannelChanged();
     }
 
@@ -193,6 +196,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
             peers.remove(end);
             lastHeard = null;
             counters.peers.lazySet(peers.size());
+            loans.membersChanged();
             end.lost(nowNs);
         }
     }
@@ -208,6 +212,10 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     List<PeerEnd> peers() {
         return peers;
+    }
+
+    Loans loans() {
+        return loans;
     }
 
     int nextSubscription() {
@@ -257,6 +265,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     @Override
     public void endTurn() {
+        loans.endTurn();
         links.knock();
     }
 }

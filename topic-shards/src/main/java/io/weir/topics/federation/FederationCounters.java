@@ -13,6 +13,8 @@ final class FederationCounters {
     final AtomicLong givenBack = new AtomicLong();
     final AtomicLong droppedWithLink = new AtomicLong();
     final AtomicLong malformed = new AtomicLong();
+    final AtomicLong loanFrames = new AtomicLong();
+    final AtomicLong borrowedMicros = new AtomicLong();
 
     /** One writer, so no read-modify-write that is atomic. */
     static void count(AtomicLong counter) {
@@ -29,6 +31,8 @@ final class FederationCounters {
                 receivedFromPeers.get(),
                 givenBack.get(),
                 droppedWithLink.get(),
-                malformed.get());
+                malformed.get(),
+                loanFrames.get(),
+                borrowedMicros.get());
     }
 }

@@ -1,5 +1,6 @@
 package io.weir.topics.federation;
 
+import io.weir.limiter.algorithm.Loan;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.transport.gateway.PublishRequest;
 import java.nio.ByteBuffer;
@@ -38,6 +39,10 @@ import org.agrona.MutableDirectBuffer;
  * OUTCOME      | version | 8    | what (u8)    | 0        | 0             | ticket (i64)         | retry after | reason
  *              |         |      |              |          |               |                      | in ns       | (ASCII)
  *              +---------+------+--------------+----------+---------------+----------------------+-------------+------
+ * ASK, LEND    | version | 10,11| count (u16)             | 0             | incarnation (i64)    | loans, one after
+ *              |         |      |                         |               | of who asked         | the other
+ *              +---------+------+-------------------------+---------------+----------------------+-------------+------
+ * loan         | version of the limit (i64) | id (i64) | micro-tokens asked or given (i64) | free (i64) | length of topic (u8), topic
  * </pre>
  *
  * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries,
@@ -56,6 +61,8 @@ final class FederationFrames {
     static final byte PUBLISH = 7;
     static final byte OUTCOME = 8;
     static final byte DELIVER_WITH_CONTEXT = 9;
+    static final byte ASK = 10;
+    static final byte LEND = 11;
 
     static final int ACCEPTED = 1;
     static final int THROTTLED = 2;
@@ -67,6 +74,7 @@ final class FederationFrames {
     static final int HEADER_BYTES = 16;
     static final int LONG_HEADER_BYTES = 24;
     static final int PUBLISH_HEADER_BYTES = LONG_HEADER_BYTES + Short.BYTES;
+    static final int LOAN_BYTES = 4 * Long.BYTES + 1;
     static final int MAX_NAME = 64;
     /** An acknowledgement of so many still fits one datagram. */
     static final int MAX_IDS = 128;
@@ -95,7 +103,7 @@ final class FederationFrames {
         int least =
                 switch (type) {
                     case UNSUBSCRIBE, ENDED -> NOTICE_BYTES;
-                    case SUBSCRIBE, ACKNOWLEDGE, DELIVER -> HEADER_BYTES;
+                    case SUBSCRIBE, ACKNOWLEDGE, DELIVER, ASK, LEND -> HEADER_BYTES;
                     case DELIVER_WITH_CONTEXT -> HEADER_BYTES + Short.BYTES;
                     case GIVE_BACK, OUTCOME -> LONG_HEADER_BYTES;
                     case PUBLISH -> PUBLISH_HEADER_BYTES;
@@ -246,6 +254,42 @@ final class FederationFrames {
             out.putBytes(LONG_HEADER_BYTES, reason.substring(0, length).getBytes(StandardCharsets.US_ASCII));
         }
         return LONG_HEADER_BYTES + length;
+    }
+
+    /** The head of an ASK or LEND with so many loans, which stand behind it already. */
+    static void loans(MutableDirectBuffer out, byte type, int count, long incarnation) {
+        header(out, 0, type, count, 0);
+        out.putLong(LONG, incarnation, ORDER);
+    }
+
+    /** One loan; answers where the next one stands. */
+    static int loan(MutableDirectBuffer out, int at, long limitVersion, Loan loan, String topic) {
+        out.putLong(at, limitVersion, ORDER);
+        out.putLong(at + LONG, loan.id(), ORDER);
+        out.putLong(at + 2 * LONG, loan.micros(), ORDER);
+        out.putLong(at + 3 * LONG, loan.freeMicros(), ORDER);
+        out.putByte(at + 4 * LONG, (byte) topic.length());
+        out.putStringWithoutLengthAscii(at + LOAN_BYTES, topic);
+        return at + LOAN_BYTES + topic.length();
+    }
+
+    /** Of an ASK or LEND: the life that asked. */
+    static long incarnation(DirectBuffer in, int at) {
+        return in.getLong(at + LONG, ORDER);
+    }
+
+    /** Of a loan that begins at {@code at}, as the following. */
+    static long limitVersion(DirectBuffer in, int at) {
+        return in.getLong(at, ORDER);
+    }
+
+    static void loan(DirectBuffer in, int at, int peer, Loan loan) {
+        loan.set(
+                peer, in.getLong(at + LONG, ORDER), in.getLong(at + 2 * LONG, ORDER), in.getLong(at + 3 * LONG, ORDER));
+    }
+
+    static int loanTopicLength(DirectBuffer in, int at) {
+        return in.getByte(at + 4 * LONG) & 0xff;
     }
 
     /** Whether a topic or channel may have that name. */

@@ -13,6 +13,8 @@ package io.weir.topics.federation;
  * @param droppedWithLink messages of other brokers that were here when the link broke: the other broker delivers them
  *     again
  * @param malformed frames that could not be read, or came against the rules
+ * @param loanFrames frames that asked other brokers for tokens, or lent them some
+ * @param borrowedMicros micro-tokens that other brokers lent
  */
 public record FederationStats(
         int peers,
@@ -23,4 +25,6 @@ public record FederationStats(
         long receivedFromPeers,
         long givenBack,
         long droppedWithLink,
-        long malformed) {}
+        long malformed,
+        long loanFrames,
+        long borrowedMicros) {}

@@ -1,6 +1,8 @@
 package io.weir.topics.federation;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Loan;
+import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.LongRing;
 import io.weir.topics.path.Channel;
 import io.weir.topics.path.Consumer;
@@ -31,6 +33,7 @@ final class PeerEnd implements Publisher {
     static final int MOST_SUBSCRIPTIONS = 1 << 20;
 
     private static final int MOST_WINDOW = 1 << 24;
+    static final int NO_LENDER = -1;
 
     private record Outcome(int what, long ticket, long retryAfterNs, String reason) {}
 
@@ -51,6 +54,9 @@ final class PeerEnd implements Publisher {
     private final Delivery delivery = new Delivery();
     private final Forwarded forwarded = new Forwarded();
     private final PublishRequest received = new PublishRequest();
+    private final LoanFrame asking = new LoanFrame(FederationFrames.ASK);
+    private final LoanFrame lending = new LoanFrame(FederationFrames.LEND);
+    private int lenderSlot = NO_LENDER;
     private int unanswered;
     /** The link refused something in this turn. */
     private boolean full;
@@ -192,6 +198,51 @@ final class PeerEnd implements Publisher {
         }
     }
 
+    /** Its place among those that tokens are borrowed from and lent to, or {@link #NO_LENDER}. */
+    int lenderSlot() {
+        return lenderSlot;
+    }
+
+    void lenderSlot(int slot) {
+        lenderSlot = slot;
+        asking.clear();
+        lending.clear();
+    }
+
+    void ask(TopicGate gate, Loan loan, long nowNs) {
+        if (!asking.add(gate, gate.incarnation(), loan)) {
+            flush(asking, nowNs);
+            asking.add(gate, gate.incarnation(), loan);
+        }
+    }
+
+    void lend(TopicGate gate, long asker, Loan loan, long nowNs) {
+        if (!lending.add(gate, asker, loan)) {
+            flush(lending, nowNs);
+            lending.add(gate, asker, loan);
+        }
+    }
+
+    /** Sends what was asked and lent in this turn. */
+    void flushLoans(long nowNs) {
+        if (!lending.isEmpty()) {
+            flush(lending, nowNs);
+        }
+        if (!asking.isEmpty()) {
+            flush(asking, nowNs);
+        }
+    }
+
+    /** What the link has no room for is dropped: it is late already. */
+    private void flush(LoanFrame frame, long nowNs) {
+        if (!full && !lost && links.offer(peer.id(), frame.finish(), 0, frame.length(), nowNs, nowNs)) {
+            FederationCounters.count(counters.loanFrames);
+        } else if (frame == asking) {
+            frame.unasked(lenderSlot, nowNs);
+        }
+        frame.clear();
+    }
+
     void awaitRoom(RemoteConsumer consumer) {
         wantRoom.add(consumer);
     }
@@ -258,6 +309,8 @@ final class PeerEnd implements Publisher {
             case FederationFrames.ENDED -> onEnded(in, at, nowNs);
             case FederationFrames.PUBLISH -> onPublish(in, at, length, arrivalNs, nowNs);
             case FederationFrames.OUTCOME -> onOutcome(in, at, length);
+            case FederationFrames.ASK -> federation.loans().onFrame(this, true, in, at, length);
+            case FederationFrames.LEND -> federation.loans().onFrame(this, false, in, at, length);
             default -> false;
         };
     }

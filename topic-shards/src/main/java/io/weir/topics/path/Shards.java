@@ -307,6 +307,35 @@ public final class Shards implements MessagePort {
         agenda.forget(shard.line());
     }
 
+    /** At the end of a turn: every gate that may want tokens of other brokers. */
+    public void askAll(Gates.Borrower borrower) {
+        gates.askAll(borrower);
+    }
+
+    /** Another broker, or another life of it, is in that slot of lenders, or nobody. */
+    public void lenderChanged(int slot) {
+        gates.lenderChanged(slot, agenda.clock().getAsLong());
+    }
+
+    /** The gate of a topic that is defined here, or null. */
+    public TopicGate gateOf(ByteBuffer in, int at, int length) {
+        TopicShard shard = byName.get(in, at, length);
+        return shard == null || !shard.defined() ? null : shard.line().gate();
+    }
+
+    /** Tokens came for that topic: who waits for them goes on at once. */
+    public void tokensCame(ByteBuffer in, int at, int length) {
+        TopicShard shard = byName.get(in, at, length);
+        if (shard != null && shard.line().waiting() > 0) {
+            shard.line().drain(agenda.nowNs());
+        }
+    }
+
+    /** What the gates go by, read anew: the turn's time is too early for what came in this turn. */
+    public long clockNs() {
+        return agenda.clock().getAsLong();
+    }
+
     @Override
     public int doWork(long atNs) {
         agenda.beginTurn(atNs);

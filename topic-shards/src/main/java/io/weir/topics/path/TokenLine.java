@@ -71,6 +71,10 @@ final class TokenLine {
         return shard.name();
     }
 
+    TopicGate gate() {
+        return gate;
+    }
+
     void apply(TopicSettings newSettings, double newMostAtOnce) {
         settings = newSettings;
         mostAtOnce = newMostAtOnce;

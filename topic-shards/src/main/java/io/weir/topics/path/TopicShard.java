@@ -92,6 +92,7 @@ final class TopicShard {
         long nowNs = agenda.nowNs();
         settings = definition.delivery().settings();
         line.apply(settings, definition.mostAtOnce());
+        line.gate().borrow(definition.borrows(), definition.limitVersion(), agenda.nowNs());
         paused = definition.paused();
         limitedChannels = definition.limitedChannels();
         for (Channel channel : new ArrayList<>(channels)) {

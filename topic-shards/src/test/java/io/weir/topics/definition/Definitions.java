@@ -35,7 +35,8 @@ public final class Definitions {
                 settings.maxWaiting(),
                 settings.maxQueued(),
                 settings.overflow(),
-                settings.clock());
+                settings.clock(),
+                Borrow.AUTO);
         return new TopicDefinition(
                 topic, REVISIONS.incrementAndGet(), 1, limit, delivery, false, named, false, Map.of());
     }

@@ -43,7 +43,7 @@ final class Stranger implements LinkEvents, AutoCloseable {
         }
         if (random.nextBoolean()) {
             frame.putByte(0, FederationFrames.VERSION);
-            frame.putByte(1, (byte) (1 + random.nextInt(9)));
+            frame.putByte(1, (byte) (1 + random.nextInt(11)));
         }
         if (random.nextInt(4) == 0) {
             length = FederationFrames.subscribe(

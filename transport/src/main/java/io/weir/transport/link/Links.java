@@ -123,6 +123,10 @@ public final class Links implements AutoCloseable {
         return started;
     }
 
+    public BrokerId self() {
+        return self.id();
+    }
+
     /**
      * From any thread: keep a link to this broker, from now on until {@link #disconnect}. A later incarnation ends the
      * earlier one's link.

@@ -26,6 +26,7 @@ public enum Flaw {
     SNAPSHOT_WITHOUT_LEGACIES("a snapshot forgets what was inherited and minted"),
     SETTLED_DEBT_FORGOTTEN("an heir does not inherit a debt of zero"),
     STAMP_AT_CONFIRM("a message counts when the lease was confirmed, not when the token was taken"),
+    COMMANDS_AT_THE_TURNS_TIME("what comes to the gate accrues from when its thread's turn began"),
     FORGET_WITHOUT_ASKING("a closed journal is removed whoever has a transfer to it open"),
     ROUND_WITHOUT_END("a round whose answer was lost is the last"),
     JOURNAL_SHUT_FOR_LONG("after an outage the journal is not tried again for a minute"),

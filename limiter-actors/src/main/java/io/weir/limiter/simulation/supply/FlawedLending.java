@@ -1,6 +1,7 @@
 package io.weir.limiter.simulation.supply;
 
 import io.weir.limiter.algorithm.Borrowing;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lending;
@@ -11,7 +12,7 @@ final class FlawedLending extends Lending {
     private final Scenario scenario;
 
     FlawedLending(Scenario scenario, Holder me, Gate gate, int slots, long patienceNs, long nowNs) {
-        super(me, gate, slots, leased -> borrowing(scenario, leased, slots, patienceNs, nowNs));
+        super(me, gate, leased -> borrowing(scenario, leased, slots, patienceNs, nowNs));
         this.scenario = scenario;
     }
 
@@ -21,8 +22,8 @@ final class FlawedLending extends Lending {
     }
 
     @Override
-    protected boolean addressed(Holder to, Holder self) {
-        return scenario.has(Flaw.BORROW_WITHOUT_INCARNATION) || super.addressed(to, self);
+    protected boolean mine(long incarnation) {
+        return scenario.has(Flaw.BORROW_WITHOUT_INCARNATION) || super.mine(incarnation);
     }
 
     private static Borrowing borrowing(Scenario scenario, TokenBucket leased, int slots, long patienceNs, long nowNs) {
@@ -40,10 +41,10 @@ final class FlawedLending extends Lending {
             }
 
             @Override
-            public long onReply(int peer, Reply reply, long now) {
+            public long onReply(int peer, Loan reply, long now) {
                 long added = super.onReply(peer, reply, now);
                 return added == 0 && scenario.has(Flaw.BORROW_WITHOUT_DEDUP)
-                        ? leased.addMicros(reply.givenMicros(), now)
+                        ? leased.addMicros(reply.micros(), now)
                         : added;
             }
         };

@@ -3,6 +3,7 @@ package io.weir.limiter.simulation.supply;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
 import io.weir.limiter.supply.gate.algorithm.Lease;
@@ -177,31 +178,40 @@ final class SimulatedGates {
         }
     }
 
+    /** A request or its reply on its way: who asked, and under which version. */
+    record Borrowed(Holder asker, long version, Loan loan) {}
+
     private void borrow(int topic) {
-        TopicName name = world.topics.get(topic);
-        lendings[topic]
-                .ask(host.node().peers(), waitingMicros(topic), host.localNs())
-                .ifPresent(request -> {
-                    world.checker.asked(request, name);
-                    world.deliver(host, request.to().broker(), node -> node.gates()
-                            .onBorrowRequest(topic, request, host.index()));
-                });
+        Loan loan = new Loan();
+        Lending lending = lendings[topic];
+        Holder[] peers = host.node().peers();
+        long known = 0;
+        for (int i = 0; i < peers.length; i++) {
+            known |= peers[i] == null ? 0 : 1L << i;
+        }
+        if (!lending.ask(known, waitingMicros(topic), host.localNs(), loan)) {
+            return;
+        }
+        Borrowed request = new Borrowed(holder, lending.version(), loan);
+        world.checker.asked(request, world.topics.get(topic));
+        world.deliver(
+                host, peers[loan.peer()].broker(), node -> node.gates().onBorrowRequest(topic, request, host.index()));
     }
 
-    private void onBorrowRequest(int topic, Lending.Request request, int slot) {
-        TopicName name = world.topics.get(topic);
-        lendings[topic]
-                .onRequest(slot, request, waitingMicros(topic), host.localNs())
-                .ifPresent(reply -> {
-                    world.checker.lent(holder, name, reply.body().givenMicros(), host.localNs());
-                    world.deliver(
-                            host, reply.to().broker(), node -> node.gates().onBorrowReply(topic, reply, host.index()));
-                });
+    private void onBorrowRequest(int topic, Borrowed request, int slot) {
+        Loan loan = new Loan();
+        if (lendings[topic].onRequest(
+                slot, request.version, request.loan, waitingMicros(topic), host.localNs(), loan)) {
+            world.checker.lent(holder, world.topics.get(topic), loan.micros(), host.localNs());
+            Borrowed reply = new Borrowed(request.asker, request.version, loan);
+            world.deliver(host, request.asker.broker(), node -> node.gates().onBorrowReply(topic, reply, host.index()));
+        }
     }
 
-    private void onBorrowReply(int topic, Lending.Reply reply, int slot) {
+    private void onBorrowReply(int topic, Borrowed reply, int slot) {
         Holding before = gates[topic].held(host.localNs());
-        long added = lendings[topic].onReply(slot, reply, host.localNs());
+        long added =
+                lendings[topic].onReply(slot, reply.asker.incarnation(), reply.version, reply.loan, host.localNs());
         world.checker.borrowed(holder, world.topics.get(topic), reply, added, before.leased());
     }
 
@@ -221,7 +231,9 @@ final class SimulatedGates {
 
     void add(TopicName name, Holding more) {
         Gate gate = gates[world.topics.indexOf(name)];
-        gate.add(more, host.localNs());
+        // A thread that reads the clock when its turn begins may find, in that turn, what came later.
+        long turnNs = world.scenario.has(Flaw.COMMANDS_AT_THE_TURNS_TIME) ? world.random.nextLong(20 * MS) : 0;
+        gate.add(more, host.localNs() - turnNs);
         world.checker.gate(holder, name, more.leased().plus(more.kept()), 1, gate.held(host.localNs()));
     }
 

@@ -4,7 +4,6 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
-import io.weir.limiter.supply.gate.algorithm.Lending;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -294,10 +293,10 @@ final class SupplyChecker {
         }
     }
 
-    void asked(Lending.Request request, TopicName topic) {
+    void asked(SimulatedGates.Borrowed request, TopicName topic) {
         asked.put(
-                new Ask(request.from(), topic, request.body().id()),
-                request.body().askedMicros());
+                new Ask(request.asker(), topic, request.loan().id()),
+                request.loan().micros());
     }
 
     /** C4 for the other way out of a bucket. */
@@ -310,14 +309,14 @@ final class SupplyChecker {
      * Σλ + acceptable in flight ≤ Σβ, at each asker: what it may still accept has room, and counts once, for its own
      * life.
      */
-    void borrowed(Holder holder, TopicName topic, Lending.Reply reply, long added, Supply before) {
+    void borrowed(Holder holder, TopicName topic, SimulatedGates.Borrowed reply, long added, Supply before) {
         local(holder, topic).change(0, 0, added, clock.getAsLong());
         if (added == 0) {
             return;
         }
-        Long room = asked.remove(new Ask(holder, topic, reply.body().id()));
-        if (!reply.to().equals(holder)) {
-            violated("C5", holder + " borrows " + added + " of " + topic + " that were lent to " + reply.to());
+        Long room = asked.remove(new Ask(holder, topic, reply.loan().id()));
+        if (!reply.asker().equals(holder)) {
+            violated("C5", holder + " borrows " + added + " of " + topic + " that were lent to " + reply.asker());
         } else if (room == null) {
             violated("C5", holder + " borrows " + added + " of " + topic + " again, by " + reply);
         } else if (before.levelMicros() + room > before.burstMicros()) {

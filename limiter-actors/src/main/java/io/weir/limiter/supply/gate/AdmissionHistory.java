@@ -22,11 +22,14 @@ import java.util.stream.Stream;
  * survives even if the process is killed in the next instant. When a file is full, the next one begins.
  *
  * <pre>
- *   0      8             16      20       22       23      24                 32
- *   | stamp ns | incarnation | tokens | name len | account | 0 | lease left ns | topic, zero padded to 136 |
+ *   0      8             16      20       22      23  24              32         40
+ *   | stamp ns | incarnation | tokens | name len | what | 0 | lease left ns | micros | topic, zero padded to 136 |
  * </pre>
  *
- * A stamp of 0 ends the file. Stamps are {@code nanoTime}, which all processes of one machine share on Linux.
+ * {@code what}: 0 passed by the leased account, 1 by the kept one; 2 is level that was lent ({@code micros} below 0) or
+ * borrowed, with no tokens.
+ *
+ * <p>A stamp of 0 ends the file. Stamps are {@code nanoTime}, which all processes of one machine share on Linux.
  */
 public final class AdmissionHistory {
     /** One message, or batch, that passed. */
@@ -39,7 +42,21 @@ public final class AdmissionHistory {
             boolean kept,
             long leaseLeftNs) {}
 
-    private static final int HEAD = 32;
+    /**
+     * Level that came from another broker, or went to one, without rate or burst.
+     *
+     * @param micros below 0 if it was lent
+     */
+    public record Borrowed(
+            BrokerId broker, long incarnation, TopicName topic, long stampNs, long micros, long leaseLeftNs) {}
+
+    /** Everything that was recorded in a directory, in no particular order. */
+    public record Recorded(List<Admission> admissions, List<Borrowed> borrowed) {}
+
+    private static final byte LEASED = 0;
+    private static final byte KEPT = 1;
+    private static final byte LEVEL = 2;
+    private static final int HEAD = 40;
     /** The longest topic name, rounded up so that stamps stay aligned. */
     private static final int NAME = 136;
 
@@ -66,6 +83,19 @@ public final class AdmissionHistory {
 
     /** @param gateNs by the gates' clock */
     void admitted(TopicName topic, Holder holder, long gateNs, int tokens, boolean kept, long leaseLeftNs) {
+        record(topic, holder, gateNs, tokens, kept ? KEPT : LEASED, 0, leaseLeftNs);
+    }
+
+    /**
+     * @param gateNs by the gates' clock
+     * @param micros below 0 if they were lent, else borrowed
+     */
+    void lent(TopicName topic, Holder holder, long gateNs, long micros, long leaseLeftNs) {
+        record(topic, holder, gateNs, 0, LEVEL, micros, leaseLeftNs);
+    }
+
+    private void record(
+            TopicName topic, Holder holder, long gateNs, int tokens, byte what, long micros, long leaseLeftNs) {
         long stampNs = trueTime.applyAsLong(gateNs);
         if (next == RECORDS) {
             begin(stampNs);
@@ -75,8 +105,9 @@ public final class AdmissionHistory {
         file.putLong(at + 8, holder.incarnation());
         file.putInt(at + 16, tokens);
         file.putShort(at + 20, (short) name.length);
-        file.put(at + 22, (byte) (kept ? 1 : 0));
+        file.put(at + 22, what);
         file.putLong(at + 24, leaseLeftNs);
+        file.putLong(at + 32, micros);
         file.put(at + HEAD, name);
         // The stamp comes last, so that a record is either whole or not there.
         file.putLong(at, stampNs == 0 ? 1 : stampNs);
@@ -96,9 +127,13 @@ public final class AdmissionHistory {
         }
     }
 
-    /** Everything that was recorded in a directory so far, in no particular order. */
+    /** What was admitted. */
     public static List<Admission> read(Path directory) throws IOException {
-        List<Admission> all = new ArrayList<>();
+        return readAll(directory).admissions;
+    }
+
+    public static Recorded readAll(Path directory) throws IOException {
+        Recorded all = new Recorded(new ArrayList<>(), new ArrayList<>());
         if (!Files.isDirectory(directory)) {
             return all;
         }
@@ -115,19 +150,22 @@ public final class AdmissionHistory {
         return all;
     }
 
-    private static void read(BrokerId from, ByteBuffer file, List<Admission> all) {
-        byte[] name = new byte[NAME];
+    private static void read(BrokerId from, ByteBuffer file, Recorded all) {
+        byte[] bytes = new byte[NAME];
         for (int at = 0; at < file.capacity() && file.getLong(at) != 0; at += RECORD) {
             int length = file.getShort(at + 20);
-            file.get(at + HEAD, name, 0, length);
-            all.add(new Admission(
-                    from,
-                    file.getLong(at + 8),
-                    new TopicName(new String(name, 0, length, StandardCharsets.US_ASCII)),
-                    file.getLong(at),
-                    file.getInt(at + 16),
-                    file.get(at + 22) == 1,
-                    file.getLong(at + 24)));
+            file.get(at + HEAD, bytes, 0, length);
+            TopicName topic = new TopicName(new String(bytes, 0, length, StandardCharsets.US_ASCII));
+            long stampNs = file.getLong(at);
+            long incarnation = file.getLong(at + 8);
+            long leaseLeftNs = file.getLong(at + 24);
+            byte what = file.get(at + 22);
+            if (what == LEVEL) {
+                all.borrowed.add(new Borrowed(from, incarnation, topic, stampNs, file.getLong(at + 32), leaseLeftNs));
+            } else {
+                all.admissions.add(new Admission(
+                        from, incarnation, topic, stampNs, file.getInt(at + 16), what == KEPT, leaseLeftNs));
+            }
         }
     }
 }

@@ -44,6 +44,7 @@ public final class Gates {
     private final Map<TopicName, TopicGate> gates = new ConcurrentHashMap<>();
     // Only the writer touches these.
     private final List<TopicGate> active = new ArrayList<>();
+    private final List<TopicGate> borrowers = new ArrayList<>();
     private Holder holder;
     private Lease lease;
     private Command unfinished;
@@ -93,10 +94,31 @@ public final class Gates {
     public TopicGate gate(TopicName topic, long nowNs) {
         TopicGate gate = gates.get(topic);
         if (gate == null) {
-            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, active, nowNs);
+            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, active, borrowers, nowNs);
             gates.put(topic, gate);
         }
         return gate;
+    }
+
+    /** What is done with a gate that may want to borrow. */
+    @FunctionalInterface
+    public interface Borrower {
+        void ask(TopicGate gate);
+    }
+
+    /** The writer's, at the end of a turn: every gate that may want to borrow since the last call. */
+    public void askAll(Borrower borrower) {
+        for (int i = 0; i < borrowers.size(); i++) {
+            TopicGate gate = borrowers.get(i);
+            gate.unlistedAsBorrower();
+            borrower.ask(gate);
+        }
+        borrowers.clear();
+    }
+
+    /** The writer's: another broker, or another life of it, is in that slot of lenders, or nobody. */
+    public void lenderChanged(int slot, long nowNs) {
+        gates.values().forEach(gate -> gate.lenderChanged(slot, nowNs));
     }
 
     /** For reading counters, by any thread. */

@@ -4,8 +4,10 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Lease;
+import io.weir.limiter.supply.gate.algorithm.Lending;
 import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import java.util.List;
@@ -23,6 +25,11 @@ public final class TopicGate {
 
     private static final int SLOTS = 8;
 
+    /** Brokers that it borrows from and lends to at most; each is a slot. */
+    public static final int MOST_LENDERS = 8;
+    /** Also on a busy machine a reply comes within this, or never. */
+    private static final long LENDERS_PATIENCE_NS = 100_000_000L;
+
     private final TopicName topic;
     private final DemandWindow window;
     private final AtomicLong admitted = new AtomicLong();
@@ -31,16 +38,24 @@ public final class TopicGate {
     private final AtomicLong refused = new AtomicLong();
     private final AdmissionHistory history;
     private final List<TopicGate> active;
+    private final List<TopicGate> borrowers;
     private Holder holder;
     private Lease lease;
     private Gate gate;
     private long waiting;
     private long lastArrivalNs;
     private boolean listed;
+    private boolean borrows;
+    private long limitVersion;
+    /** Null until it is needed for the first time. */
+    private Lending lending;
+
+    private boolean listedAsBorrower;
 
     /**
      * @param history where admissions are recorded; null for nowhere
      * @param active where it lists itself when something arrives
+     * @param borrowers where it lists itself when it may want to borrow
      */
     TopicGate(
             TopicName topic,
@@ -49,10 +64,12 @@ public final class TopicGate {
             long epsilonPpm,
             AdmissionHistory history,
             List<TopicGate> active,
+            List<TopicGate> borrowers,
             long nowNs) {
         this.topic = topic;
         this.history = history;
         this.active = active;
+        this.borrowers = borrowers;
         window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
         begin(holder, lease, epsilonPpm, nowNs);
     }
@@ -62,6 +79,7 @@ public final class TopicGate {
         holder = newHolder;
         lease = newLease;
         gate = new Gate(newLease, epsilonPpm, nowNs);
+        lending = null;
     }
 
     public TopicName topic() {
@@ -96,6 +114,10 @@ public final class TopicGate {
     }
 
     private boolean count(Gate.Verdict verdict, int tokens) {
+        if (borrows && !listedAsBorrower && (lending == null || lending.hasRoom())) {
+            listedAsBorrower = true;
+            borrowers.add(this);
+        }
         if (verdict == Gate.Verdict.REFUSED) {
             return false;
         }
@@ -136,6 +158,99 @@ public final class TopicGate {
         lastArrivalNs = nowNs;
         waiting = waitingTokens;
         window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
+    }
+
+    /**
+     * Whether it borrows tokens and lends them.
+     *
+     * @param newLimitVersion only brokers that know the same version of the limit lend to each other
+     */
+    public void borrow(boolean on, long newLimitVersion, long nowNs) {
+        borrows = on;
+        limitVersion = newLimitVersion;
+        if (lending != null) {
+            lending.version(newLimitVersion, nowNs);
+            if (!on) {
+                lending.cancel(nowNs);
+            }
+        }
+    }
+
+    /** Null if it neither borrows nor lends. */
+    private Lending lending(long nowNs) {
+        if (lending == null && borrows) {
+            lending = new Lending(holder, gate, MOST_LENDERS, LENDERS_PATIENCE_NS, nowNs);
+            lending.version(limitVersion, nowNs);
+        }
+        return borrows ? lending : null;
+    }
+
+    /**
+     * The next request to send, if there is one; to be called until it answers false.
+     *
+     * @param peers the slots that somebody is in, a bit for each
+     * @param request is filled
+     */
+    public boolean ask(long peers, long nowNs, Loan request) {
+        Lending mine = lending(nowNs);
+        return mine != null && mine.ask(peers, waiting * Limit.MICROS, nowNs, request);
+    }
+
+    /** Goes with every request and comes back with its reply. */
+    public long incarnation() {
+        return holder.incarnation();
+    }
+
+    /** As {@link #incarnation}. */
+    public long limitVersion() {
+        return limitVersion;
+    }
+
+    /**
+     * Somebody asks for tokens.
+     *
+     * @param nowNs read after the request came, as for every change of supply: {@link Gates#poll} says why
+     * @param reply is filled if there is one to be sent; the tokens have left the gate then
+     */
+    public boolean lend(int slot, long version, Loan request, long nowNs, Loan reply) {
+        Lending mine = lending(nowNs);
+        if (mine == null || !mine.onRequest(slot, version, request, waiting * Limit.MICROS, nowNs, reply)) {
+            return false;
+        }
+        recordLoan(nowNs, -reply.micros());
+        return true;
+    }
+
+    /** A reply came; answers what it brought. */
+    public long borrowed(int slot, long incarnation, long version, Loan reply, long nowNs) {
+        long added = lending == null ? 0 : lending.onReply(slot, incarnation, version, reply, nowNs);
+        recordLoan(nowNs, added);
+        return added;
+    }
+
+    private void recordLoan(long nowNs, long micros) {
+        if (history != null && micros != 0) {
+            history.lent(topic, holder, nowNs, micros, lease.remainingNs(nowNs));
+        }
+    }
+
+    /** The request to that slot could not be sent. */
+    public void unasked(int slot, long nowNs) {
+        if (lending != null) {
+            lending.cancel(slot, nowNs);
+        }
+    }
+
+    /** Another broker, or another life of it, is in that slot, or nobody. */
+    void lenderChanged(int slot, long nowNs) {
+        if (lending != null) {
+            lending.peerChanged(slot, nowNs);
+        }
+    }
+
+    /** It was taken from the list of borrowers. */
+    void unlistedAsBorrower() {
+        listedAsBorrower = false;
     }
 
     /** A message had to wait for its token. */

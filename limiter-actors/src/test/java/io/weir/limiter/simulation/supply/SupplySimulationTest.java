@@ -43,6 +43,7 @@ class SupplySimulationTest {
             Map.entry(Flaw.SNAPSHOT_WITHOUT_LEGACIES, Set.of("C3")),
             Map.entry(Flaw.SETTLED_DEBT_FORGOTTEN, Set.of("C6")),
             Map.entry(Flaw.STAMP_AT_CONFIRM, Set.of("C1", "C5")),
+            Map.entry(Flaw.COMMANDS_AT_THE_TURNS_TIME, Set.of("C1", "C5")),
             Map.entry(Flaw.FORGET_WITHOUT_ASKING, Set.of("C6")),
             Map.entry(Flaw.ROUND_WITHOUT_END, Set.of("C8")),
             Map.entry(Flaw.JOURNAL_SHUT_FOR_LONG, Set.of("C6", "C8")),
@@ -64,7 +65,7 @@ class SupplySimulationTest {
     @ParameterizedTest
     @EnumSource(Flaw.class)
     void shouldCatchTheFlawWhenARuleIsLeftOut(Flaw flaw) {
-        Optional<Catch> caught = SupplySimulation.caught(flaw, 1, 60);
+        Optional<Catch> caught = SupplySimulation.caught(flaw, 1, 200);
         assertThat(caught).as("%s: %s", flaw, flaw.what()).isPresent();
         assertThat(SHOWS_AS.get(flaw)).as("%s", caught).contains(caught.get().invariant());
     }

@@ -45,8 +45,17 @@ final class DeliveryOption {
                             + "so that a busy broker delays nothing that conformed; new topic: gate).")
     private String clock;
 
+    @Option(
+            names = "--borrow",
+            paramLabel = "WHEN",
+            description =
+                    "Whether brokers lend each other tokens, so that their parts of the bucket act as one: on, off, or "
+                            + "auto (off for a static topic, else on; new topic: auto).")
+    private String borrow;
+
     TopicRequest with(Double rate, Double burst, String adapt, Double floor) {
-        return new TopicRequest(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock);
+        return new TopicRequest(
+                rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, borrow);
     }
 
     boolean given() {
@@ -55,6 +64,7 @@ final class DeliveryOption {
                 || maxWaiting != null
                 || maxQueued != null
                 || overflow != null
-                || clock != null;
+                || clock != null
+                || borrow != null;
     }
 }

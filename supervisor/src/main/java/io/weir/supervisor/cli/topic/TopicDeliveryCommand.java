@@ -33,7 +33,7 @@ final class TopicDeliveryCommand implements Callable<Integer> {
     public Integer call() {
         if (!delivery.given()) {
             throw CliException.usage(
-                    "nothing is to change: give --mode, --max-delay, --max-waiting, --max-queued, --overflow or --clock");
+                    "nothing is to change: give --mode, --max-delay, --max-waiting, --max-queued, --overflow, --clock or --borrow");
         }
         cluster.ask("PUT", TopicChange.path(name) + "/delivery", Optional.of(delivery.with(null, null, null, null)));
         output.println(name + " is changed");

@@ -45,9 +45,10 @@ final class TopicDescribeCommand implements Callable<Integer> {
                 "%s: at most %s + %s·t messages in t seconds, floor %s, adapts by %s%n",
                 topic.name(), amount(topic.burst()), amount(topic.rate()), amount(topic.floor()), topic.adapt());
         output.printf(
-                "mode %s, clock %s, waits at most %d ms, queues at most %d then %s%s%n",
+                "mode %s, clock %s, borrows %s, waits at most %d ms, queues at most %d then %s%s%n",
                 topic.mode(),
                 topic.clock(),
+                topic.borrows() ? "on" : "off",
                 topic.maxDelayMs(),
                 topic.maxQueued(),
                 topic.overflow(),

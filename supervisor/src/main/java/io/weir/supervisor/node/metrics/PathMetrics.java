@@ -4,6 +4,7 @@ import com.sun.management.ThreadMXBean;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.config.value.Limit;
 import io.weir.supervisor.node.BrokerTopics;
 import io.weir.topics.federation.FederationStats;
 import io.weir.topics.path.PathStats;
@@ -84,6 +85,16 @@ final class PathMetrics {
                 "link.malformed",
                 "Frames of other brokers that could not be read",
                 FederationStats::malformed);
+        federated(
+                registry,
+                "borrow.frames",
+                "Frames that asked other brokers for tokens, or lent them some",
+                FederationStats::loanFrames);
+        federated(
+                registry,
+                "borrow.tokens",
+                "Tokens that other brokers lent",
+                stats -> stats.borrowedMicros() / Limit.MICROS);
         federated(registry, "link.forwarded", "Publications sent to their home", FederationStats::forwarded);
         federated(
                 registry,

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.algorithm.Borrowing;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
 import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.protocol.Effect;
@@ -230,8 +230,14 @@ class GateTest {
         assertThat(gate.retryAfterNs(1, START + LEASE)).isEqualTo(Long.MAX_VALUE);
     }
 
-    private Lending.Reply reply(Holder to, long version, long id, long micros) {
-        return new Lending.Reply(PEER, to, version, new Borrowing.Reply(0, id, micros, 0));
+    private static Loan asked(Lending lending, long nowNs) {
+        Loan request = new Loan();
+        assertThat(lending.ask(1, 0, nowNs, request)).isTrue();
+        return request;
+    }
+
+    private static Loan lent(Loan request) {
+        return new Loan().set(0, request.id(), MICROS, 0);
     }
 
     @Test
@@ -239,37 +245,54 @@ class GateTest {
         gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 0), Supply.NONE), START);
         Lending lending = new Lending(ME, gate, 1, SECOND, START);
         lending.version(3, START);
-        Lending.Request request = lending.ask(new Holder[] {PEER}, 0, START).orElseThrow();
-        long id = request.body().id();
-        assertThat(lending.onReply(0, reply(new Holder(ME.broker(), 1), 3, id, MICROS), START))
-                .isZero();
-        assertThat(lending.onReply(0, reply(ME, 2, id, MICROS), START)).isZero();
-        assertThat(lending.onReply(0, reply(ME, 3, id, MICROS), START)).isEqualTo(MICROS);
-        assertThat(lending.onReply(0, reply(ME, 3, id, MICROS), START)).isZero();
+        Loan reply = lent(asked(lending, START));
+        long me = ME.incarnation();
+        assertThat(lending.onReply(0, me - 1, 3, reply, START)).isZero();
+        assertThat(lending.onReply(0, me, 2, reply, START)).isZero();
+        assertThat(lending.onReply(0, me, 3, reply, START)).isEqualTo(MICROS);
+        assertThat(lending.onReply(0, me, 3, reply, START)).isZero();
     }
 
     @Test
-    void shouldGiveUpWhatItAskedForWhenItsBurstFallsOrItsLimitChanges() {
+    void shouldGiveUpWhatItAskedForWhenItsBurstFallsOrItsLimitOrThePeerChanges() {
         gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 0), Supply.NONE), START);
         Lending lending = new Lending(ME, gate, 1, SECOND, START);
-        Lending.Request request = lending.ask(new Holder[] {PEER}, 0, START).orElseThrow();
+        long me = ME.incarnation();
+        Loan reply = lent(asked(lending, START));
         gate.remove(new Holding(new Supply(0, MICROS, 0), Supply.NONE), START);
-        assertThat(lending.onReply(0, reply(ME, 0, request.body().id(), MICROS), START))
-                .isZero();
-        Lending.Request next =
-                lending.ask(new Holder[] {PEER}, 0, START + 2 * SECOND).orElseThrow();
-        lending.version(1, START + 2 * SECOND);
-        assertThat(lending.onReply(0, reply(ME, 1, next.body().id(), MICROS), START + 2 * SECOND))
-                .isZero();
+        assertThat(lending.onReply(0, me, 0, reply, START)).isZero();
+        long nextNs = START + 2 * SECOND;
+        Loan next = lent(asked(lending, nextNs));
+        lending.version(1, nextNs);
+        assertThat(lending.onReply(0, me, 1, next, nextNs)).isZero();
+        Loan last = lent(asked(lending, nextNs));
+        lending.peerChanged(0, nextNs);
+        assertThat(lending.onReply(0, me, 1, last, nextNs)).isZero();
     }
 
     @Test
-    void shouldNotLendWhenTheLeaseIsOver() {
+    void shouldLendOnlyUnderTheSameVersionAndTheLease() {
         gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 9 * MICROS), Supply.NONE), START);
         Lending lending = new Lending(ME, gate, 1, SECOND, START);
-        Borrowing.Request body = new Borrowing.Request(0, 1, MICROS, 0);
-        Lending.Request request = new Lending.Request(PEER, ME, 0, body);
-        assertThat(lending.onRequest(0, request, 0, START + LEASE)).isEmpty();
-        assertThat(lending.onRequest(0, request, 0, START + LEASE - 1)).isPresent();
+        Loan request = new Loan().set(0, 1, MICROS, 0);
+        Loan reply = new Loan();
+        assertThat(lending.onRequest(0, 0, request, 0, START + LEASE, reply)).isFalse();
+        assertThat(lending.onRequest(0, 1, request, 0, START + LEASE - 1, reply))
+                .isFalse();
+        assertThat(lending.onRequest(0, 0, request, 0, START + LEASE - 1, reply))
+                .isTrue();
+        assertThat(reply.micros()).isEqualTo(MICROS);
+    }
+
+    @Test
+    void shouldNotCountAMessageBeforeTheTokensThatItTookCame() {
+        gate.add(new Holding(new Supply(MICROS, 9 * MICROS, MICROS), Supply.NONE), START);
+        Lending lending = new Lending(ME, gate, 1, SECOND, START);
+        assertThat(gate.admit(1, () -> START)).isEqualTo(Verdict.LEASED);
+        Loan reply = lent(asked(lending, START));
+        long laterNs = START + SECOND / 10;
+        assertThat(lending.onReply(0, ME.incarnation(), 0, reply, laterNs)).isEqualTo(MICROS);
+        assertThat(gate.admitNext(1, () -> laterNs)).isEqualTo(Verdict.LEASED);
+        assertThat(gate.stampNs()).isEqualTo(laterNs);
     }
 }
