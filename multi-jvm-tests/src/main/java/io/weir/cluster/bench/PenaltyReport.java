@@ -15,26 +15,43 @@ import java.util.stream.Collectors;
 final class PenaltyReport {
     private static final String SINGLE = PenaltyConfiguration.SINGLE.name();
     private static final String STATIC = "static";
-    private static final Function<PenaltyRound.Outcome, Double> P95 =
-            outcome -> outcome.access().p95Micros();
-    private static final Function<PenaltyRound.Outcome, Double> P99 =
-            outcome -> outcome.access().p99Micros();
     /** By their names in {@code -o json}. */
     private static final Map<String, Function<PenaltyRound.Outcome, Double>> FIGURES = figures();
 
     private final Map<String, List<PenaltyRound.Outcome>> outcomes = new LinkedHashMap<>();
 
+    /** The delays that are compared. */
+    enum Delay {
+        /** From arrival to token, by the brokers' count. */
+        access("p50Micros", "p95Micros", "p99Micros"),
+        /** From the intended sending to receipt. */
+        total("totalP50Micros", "totalP95Micros", "totalP99Micros");
+
+        private final String p50;
+        private final String p95;
+        private final String p99;
+
+        Delay(String p50, String p95, String p99) {
+            this.p50 = p50;
+            this.p95 = p95;
+            this.p99 = p99;
+        }
+    }
+
     private static Map<String, Function<PenaltyRound.Outcome, Double>> figures() {
         Map<String, Function<PenaltyRound.Outcome, Double>> figures = new LinkedHashMap<>();
         figures.put("p50Micros", outcome -> outcome.access().p50Micros());
-        figures.put("p95Micros", P95);
-        figures.put("p99Micros", P99);
+        figures.put("p95Micros", outcome -> outcome.access().p95Micros());
+        figures.put("p99Micros", outcome -> outcome.access().p99Micros());
         figures.put("meanMicros", outcome -> outcome.access().meanMicros());
         figures.put("maxMicros", outcome -> outcome.access().maxMicros());
         figures.put("delayedFraction", outcome -> outcome.access().delayedFraction());
         figures.put("idealP95Micros", outcome -> outcome.ideal().p95Micros());
         figures.put("idealP99Micros", outcome -> outcome.ideal().p99Micros());
         figures.put("idealOfOneP99Micros", outcome -> outcome.idealOfOne().p99Micros());
+        figures.put("totalP50Micros", outcome -> outcome.endToEnd().p50Micros());
+        figures.put("totalP95Micros", outcome -> outcome.endToEnd().p95Micros());
+        figures.put("totalP99Micros", outcome -> outcome.endToEnd().p99Micros());
         figures.put(
                 "transfers",
                 outcome -> outcome.transfers() == null ? null : (Double) (double) (long) outcome.transfers());
@@ -44,7 +61,7 @@ final class PenaltyReport {
     }
 
     /** What is to be reached by the default configuration; empty where nothing was asked for. */
-    record Goals(OptionalDouble p95Ratio, OptionalDouble p99Ratio) {}
+    record Goals(Delay delay, OptionalDouble p95Ratio, OptionalDouble p99Ratio) {}
 
     /** @param configurations in the order in which they are shown; each takes part in every round */
     PenaltyReport(List<String> configurations) {
@@ -63,7 +80,8 @@ final class PenaltyReport {
     }
 
     /** Round by round; null where the base took no part, or had no delay at all. */
-    private MedianInterval ratio(String configuration, String base, Function<PenaltyRound.Outcome, Double> figure) {
+    private MedianInterval ratio(String configuration, String base, String name) {
+        Function<PenaltyRound.Outcome, Double> figure = FIGURES.get(name);
         if (!outcomes.containsKey(base)) {
             return null;
         }
@@ -78,23 +96,18 @@ final class PenaltyReport {
     /** What the configuration missed, one line each; a goal is met if the ratio's interval reaches down to it. */
     List<String> missed(String configuration, Goals goals) {
         List<String> missed = new ArrayList<>();
-        goals.p95Ratio().ifPresent(goal -> check("p95", configuration, P95, goal, missed));
-        goals.p99Ratio().ifPresent(goal -> check("p99", configuration, P99, goal, missed));
+        goals.p95Ratio().ifPresent(goal -> check(goals.delay(), goals.delay().p95, configuration, goal, missed));
+        goals.p99Ratio().ifPresent(goal -> check(goals.delay(), goals.delay().p99, configuration, goal, missed));
         return missed;
     }
 
-    private void check(
-            String what,
-            String configuration,
-            Function<PenaltyRound.Outcome, Double> figure,
-            double goal,
-            List<String> missed) {
+    private void check(Delay delay, String figure, String configuration, double goal, List<String> missed) {
         MedianInterval ratio = ratio(configuration, SINGLE, figure);
         if (ratio == null || ratio.low() > goal) {
             missed.add(String.format(
                     Locale.ROOT,
                     "%s of %s is %s of single's: above the goal of x %.2f",
-                    what,
+                    figure.equals(delay.p95) ? "p95" : "p99",
                     configuration,
                     text(ratio),
                     goal));
@@ -102,10 +115,10 @@ final class PenaltyReport {
     }
 
     void print(Output output) {
-        String row = "%-22s %9s %26s %26s %8s %9s %9s %9s %23s %23s%n";
+        String row = "%-22s %9s %26s %26s %8s %9s %9s %9s %26s %26s%n";
         output.printf(
                 row,
-                "ACCESS DELAY",
+                "ARRIVAL TO TOKEN",
                 "P50 MS",
                 "P95 MS",
                 "P99 MS",
@@ -116,7 +129,6 @@ final class PenaltyReport {
                 "P95 / SINGLE",
                 "P99 / SINGLE");
         for (String name : outcomes.keySet()) {
-            boolean single = name.equals(SINGLE);
             output.printf(
                     row,
                     name,
@@ -127,8 +139,20 @@ final class PenaltyReport {
                     median(spread(name, "delayedFraction"), "%.1f", 100),
                     median(spread(name, "idealP95Micros"), "%,.2f", 1e-3),
                     median(spread(name, "idealP99Micros"), "%,.2f", 1e-3),
-                    single ? "" : text(ratio(name, SINGLE, P95)),
-                    single ? "" : text(ratio(name, SINGLE, P99)));
+                    toSingle(name, Delay.access.p95),
+                    toSingle(name, Delay.access.p99));
+        }
+        String total = "%-22s %9s %26s %26s %26s %26s%n";
+        output.printf("%n" + total, "SENDING TO RECEIPT", "P50 MS", "P95 MS", "P99 MS", "P95 / SINGLE", "P99 / SINGLE");
+        for (String name : outcomes.keySet()) {
+            output.printf(
+                    total,
+                    name,
+                    median(spread(name, Delay.total.p50), "%,.3f", 1e-3),
+                    range(spread(name, Delay.total.p95)),
+                    range(spread(name, Delay.total.p99)),
+                    toSingle(name, Delay.total.p95),
+                    toSingle(name, Delay.total.p99));
         }
         String costs = "%-22s %9s %9s %11s   %s%n";
         output.printf("%n" + costs, "COST", "TRANSFERS", "CPU US", "FRAMES/MSG", "PARTS AT THE END OF THE LAST ROUND");
@@ -163,10 +187,18 @@ final class PenaltyReport {
                 Locale.ROOT, "%,.2f (%,.2f to %,.2f)", spread.median() / 1e3, spread.min() / 1e3, spread.max() / 1e3);
     }
 
+    private String toSingle(String configuration, String figure) {
+        return configuration.equals(SINGLE) ? "" : text(ratio(configuration, SINGLE, figure));
+    }
+
     private static String text(MedianInterval ratio) {
         return ratio == null
                 ? "-"
-                : String.format(Locale.ROOT, "x %.2f (%.2f to %.2f)", ratio.median(), ratio.low(), ratio.high());
+                : "x " + times(ratio.median()) + " (" + times(ratio.low()) + " to " + times(ratio.high()) + ")";
+    }
+
+    private static String times(double ratio) {
+        return String.format(Locale.ROOT, ratio < 100 ? "%.2f" : "%,.0f", ratio);
     }
 
     List<Map<String, Object>> toJson() {
@@ -175,10 +207,13 @@ final class PenaltyReport {
             Map<String, Object> one = new LinkedHashMap<>();
             one.put("name", name);
             FIGURES.keySet().forEach(figure -> one.put(figure, spread(name, figure)));
-            one.put("p95ToSingle", ratio(name, SINGLE, P95));
-            one.put("p99ToSingle", ratio(name, SINGLE, P99));
-            one.put("p95ToStatic", ratio(name, STATIC, P95));
-            one.put("p99ToStatic", ratio(name, STATIC, P99));
+            for (Delay delay : Delay.values()) {
+                for (String figure : List.of(delay.p95, delay.p99)) {
+                    String what = figure.replace("Micros", "");
+                    one.put(what + "ToSingle", ratio(name, SINGLE, figure));
+                    one.put(what + "ToStatic", ratio(name, STATIC, figure));
+                }
+            }
             one.put("rounds", outcomes.get(name));
             all.add(one);
         }

@@ -123,7 +123,7 @@ class BenchIT {
     @Test
     void shouldCountEveryMessageOfASplitBucketAndOfAWholeOne() throws Exception {
         Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,gossip-borrow"
-                        + " --rounds 2 --duration 600ms --warmup 300ms --rehearsal 0s --goal-p99 0.000001 -o json")
+                        + " --rounds 2 --duration 300ms --warmup 200ms --rehearsal 0s --goal-p99 0.000001 -o json")
                 .split(" "));
         try {
             assertThat(bench.waitFor(150, TimeUnit.SECONDS)).isTrue();

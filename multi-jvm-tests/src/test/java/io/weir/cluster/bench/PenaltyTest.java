@@ -107,19 +107,28 @@ class PenaltyTest {
                 .singleElement()
                 .asString()
                 .contains("p99 of gossip is x 2.0", "goal of x 1.80");
-        assertThat(report.toJson().get(1)).containsKeys("p99Micros", "p99ToSingle", "transfers", "rounds");
+        PenaltyReport.Goals total =
+                new PenaltyReport.Goals(PenaltyReport.Delay.total, OptionalDouble.of(1.9), OptionalDouble.of(2));
+        assertThat(report.missed("gossip", total))
+                .containsExactly("p95 of gossip is x 2.00 (2.00 to 2.00) of single's: above the goal of x 1.90");
+        assertThat(report.toJson().get(1))
+                .containsKeys("p99Micros", "p99ToSingle", "totalP99ToSingle", "transfers", "rounds");
         assertThat(report.toJson().get(1).get("p99ToStatic")).isNull();
     }
 
     private static PenaltyReport.Goals goals(OptionalDouble p99) {
-        return new PenaltyReport.Goals(OptionalDouble.empty(), p99);
+        return new PenaltyReport.Goals(PenaltyReport.Delay.access, OptionalDouble.empty(), p99);
     }
 
     private static PenaltyRound.Outcome outcome(int round, long delayNs) {
         DelayCounts counts = new DelayCounts();
         counts.add(delayNs, 10);
         AccessDelays access = AccessDelays.counted(counts.totals());
-        return new PenaltyRound.Outcome(round, 10, 10, access, access, access, null, null, null, List.of(), null);
+        double micros = delayNs / 1e3;
+        Result result = new Result(
+                10, 10, micros, micros, micros, micros, micros, 1, null, null, null, null, null, null, 10, 0, 0, 0, 0,
+                1);
+        return new PenaltyRound.Outcome(round, 10, 10, access, access, access, null, null, null, List.of(), result);
     }
 
     @Test
