@@ -27,6 +27,8 @@ final class PenaltyRound implements Trial.Watcher {
      * @param sent messages, the warm-up included
      * @param admitted those that got tokens, by the brokers' count
      * @param access from arrival to token, by the brokers' stamps
+     * @param countedFromMillis how long after the beginning of the measured time the brokers were asked what they had
+     *     counted before
      * @param ideal what perfect buckets would have done with the same sendings, split as the configuration's is, in
      *     equal parts that stay
      * @param idealOfOne the same of one bucket for all
@@ -41,6 +43,7 @@ final class PenaltyRound implements Trial.Watcher {
             long sent,
             long admitted,
             AccessDelays access,
+            double countedFromMillis,
             AccessDelays ideal,
             AccessDelays idealOfOne,
             Long transfers,
@@ -62,6 +65,7 @@ final class PenaltyRound implements Trial.Watcher {
     private Generator generator;
     private boolean stopped;
     private volatile DelayTotals countedBefore;
+    private volatile double countedFromMillis;
     private volatile PenaltyProbe.Costs costsBefore;
     private volatile PenaltyProbe.Costs costsAfter;
     private volatile List<Share> shares;
@@ -107,6 +111,7 @@ final class PenaltyRound implements Trial.Watcher {
                 log.messages(),
                 atEnd.messages() - atBegin.messages(),
                 access,
+                countedFromMillis,
                 AccessDelays.ideal(log, limit, brokers),
                 AccessDelays.ideal(log, limit, 1),
                 Double.isNaN(transfers) ? null : (Long) Math.round(transfers),
@@ -144,9 +149,11 @@ final class PenaltyRound implements Trial.Watcher {
     @Override
     public void measureFromNow() {
         // The delays last: what the other question costs the broker is then not among them.
+        long fromNs = System.nanoTime();
         orStop(() -> {
             costsBefore = probe.costs();
             countedBefore = probe.delays();
+            countedFromMillis = (System.nanoTime() - fromNs) / 1e6;
         });
     }
 
