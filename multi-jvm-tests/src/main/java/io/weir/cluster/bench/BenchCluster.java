@@ -14,10 +14,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -108,6 +110,25 @@ final class BenchCluster implements AutoCloseable {
                 + method + " " + path
                 + own.map(cluster -> "; their logs: " + cluster.directory().log("*"))
                         .orElse(""));
+    }
+
+    /** What each broker answers about itself, in the order of {@link #http}; one that does not is reported. */
+    List<BrokerClient.Answer> askEach(String path) {
+        List<CompletableFuture<Optional<BrokerClient.Answer>>> asked = http.stream()
+                .map(broker -> new BrokerClient(broker).ask("GET", path, Optional.empty(), Optional.empty()))
+                .toList();
+        List<BrokerClient.Answer> answers = new ArrayList<>();
+        for (int i = 0; i < asked.size(); i++) {
+            Endpoint broker = http.get(i);
+            BrokerClient.Answer answer = asked.get(i)
+                    .join()
+                    .orElseThrow(() -> CliException.unavailable("broker " + broker + " does not answer GET " + path));
+            if (!answer.ok()) {
+                throw CliException.unavailable("broker " + broker + ", GET " + path + ": " + answer.error());
+            }
+            answers.add(answer);
+        }
+        return answers;
     }
 
     @Override

@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
             ThroughputCommand.class,
             PublisherCommand.class,
             PlacementBenchCommand.class,
+            PenaltyCommand.class,
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,

@@ -115,7 +115,7 @@ interface Expense {
         }
 
         /** The sum over a metric's label sets. */
-        private static OptionalDouble metric(String metrics, String name) {
+        static OptionalDouble metric(String metrics, String name) {
             double[] values = metrics.lines()
                     .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
                     .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))

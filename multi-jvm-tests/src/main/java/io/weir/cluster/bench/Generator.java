@@ -72,6 +72,9 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     /** Publishers of the group whose turn it is that have sent already. */
     private int sentOfGroup;
 
+    /** Null: nobody wants to know. */
+    private SendLog log;
+
     /** For those who watch from another thread. */
     private volatile long sentSoFar;
 
@@ -109,7 +112,9 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
         try {
             // Consumers first: a topic without a channel would keep, or drop, what comes before it.
             for (int i = 0; i < consumers.length; i++, opened++) {
-                consumers[i] = open(target.name(), target.consumeFrom(), subject, -1);
+                Endpoint endpoint =
+                        target.consumeFrom().get(i % target.consumeFrom().size());
+                consumers[i] = open(target.name(), endpoint, subject, -1);
             }
             for (int i = 0; i < publishers.length; i++, opened++) {
                 Endpoint endpoint =
@@ -153,6 +158,11 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
 
     private int fair(int bytes) {
         return Math.max(LEAST_BUFFER_BYTES, Math.min(bytes, PUBLISHERS_BYTES / publishers.length));
+    }
+
+    /** Before it runs: where to write down when each message of an open-loop load goes. */
+    void recordIn(SendLog newLog) {
+        log = newLog;
     }
 
     /** For whoever is called by {@link #run(Runnable)}. */
@@ -211,12 +221,7 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     }
 
     private void runOpenLoop(Load.Shape.OpenLoop shape, long startNs) throws IOException {
-        SendSchedule schedule = new SendSchedule(
-                shape.distribution(),
-                shape.groups(),
-                shape.messagesPerSecond() / shape.batch().messages() * shape.groups() / shape.publishers(),
-                startNs,
-                shape.seed());
+        SendSchedule schedule = shape.schedule(startNs);
         long nowNs = System.nanoTime();
         while (schedule.nextNs() - endNs < 0 ? !drained(nowNs) : !settled(nowNs)) {
             boolean worked = false;
@@ -251,6 +256,13 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
                 return false;
             }
             publishBatch(connection, intendedNs);
+            if (log != null) {
+                log.sent(
+                        i % publishers.length,
+                        shape.batch().messages(),
+                        intendedNs - measureFromNs >= 0,
+                        System.nanoTime());
+            }
             sentOfGroup++;
         }
         sentOfGroup = 0;

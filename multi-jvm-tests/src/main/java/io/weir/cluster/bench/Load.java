@@ -63,6 +63,30 @@ record Load(
             int firstOf(int group) {
                 return (int) ((long) group * publishers / groups);
             }
+
+            /** The intended times, from {@code startNs} on. */
+            SendSchedule schedule(long startNs) {
+                return new SendSchedule(
+                        distribution,
+                        groups,
+                        messagesPerSecond / batch.messages() * groups / publishers,
+                        startNs,
+                        seed);
+            }
+
+            /** The intended times of the first so many messages. */
+            long[] trace(int messages) {
+                SendSchedule schedule = schedule(0);
+                long[] trace = new long[messages];
+                for (int i = 0; i < trace.length; schedule.advance()) {
+                    int group = schedule.nextPublisher();
+                    int together = (firstOf(group + 1) - firstOf(group)) * batch.messages();
+                    for (int end = Math.min(trace.length, i + together); i < end; i++) {
+                        trace[i] = schedule.nextNs();
+                    }
+                }
+                return trace;
+            }
         }
 
         /**

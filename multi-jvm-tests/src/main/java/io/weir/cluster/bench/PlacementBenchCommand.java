@@ -1,11 +1,9 @@
 package io.weir.cluster.bench;
 
 import io.weir.config.value.Limit;
-import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
-import io.weir.supervisor.local.LocalClusterException;
 import io.weir.supervisor.node.TopicRequest;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -16,10 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -52,7 +47,6 @@ import picocli.CommandLine.Spec;
         })
 final class PlacementBenchCommand implements Callable<Integer> {
     private static final int BROKERS = 6;
-    private static final long CLEAN_WITHIN_S = 60;
     private static final double NO_OBJECTIVE_MS = 60_000;
     /** A message that waits for long is the measurement; one that is refused would spoil it. */
     private static final long MAX_DELAY_MS = 30_000;
@@ -62,6 +56,9 @@ final class PlacementBenchCommand implements Callable<Integer> {
 
     @Mixin
     private Output output;
+
+    @Mixin
+    private OwnBrokers own;
 
     @Mixin
     private ClusterOption given;
@@ -93,18 +90,7 @@ final class PlacementBenchCommand implements Callable<Integer> {
                             + " where every broker has the same demand: with the others the parts follow single bursts as well).")
     private String adapt;
 
-    @Option(
-            names = "--heap",
-            defaultValue = "96",
-            description = "MiB of each broker's heap (default: ${DEFAULT-VALUE}).")
-    private int heapMiB;
-
-    @Option(names = "--seed", description = "Seed of the intended times, to repeat a run (default: another each time).")
-    private Long seed;
-
-    private final CountDownLatch cleanedUp = new CountDownLatch(1);
-    private final AtomicReference<PlacementRound> running = new AtomicReference<>();
-    private volatile boolean interrupted;
+    private final Interruption interruption = new Interruption();
 
     /** What one policy did in all rounds of a scenario. */
     private record Compared(
@@ -127,42 +113,13 @@ final class PlacementBenchCommand implements Callable<Integer> {
         BenchRun.require(rounds >= 1 && rounds <= 100, "--rounds must be within 1 and 100");
         BenchRun.require(seconds >= 1 && seconds <= 600, "--seconds must be within 1 and 600");
         BenchRun.require(settleSeconds >= 0 && settleSeconds <= 600, "--settle must be within 0 and 600");
-        BenchRun.require(heapMiB >= 64 && heapMiB <= 4_096, "--heap must be within 64 and 4096");
+        own.check();
         List<PlacementScenario> scenarios = PlacementScenario.ALL.stream()
                 .filter(scenario -> only == null || scenario.name().equals(only))
                 .toList();
         BenchRun.require(!scenarios.isEmpty(), "--only: there is no '" + only + "', but low-load and correlated");
-        long drawnFrom = seed == null ? ThreadLocalRandom.current().nextInt(1_000_000) : seed;
-        Thread main = Thread.currentThread();
-        Thread hook = new Thread(() -> interrupt(main), "bench-end");
-        Runtime.getRuntime().addShutdownHook(hook);
-        try {
-            return measure(scenarios, drawnFrom);
-        } catch (LocalClusterException e) {
-            throw CliException.unavailable(e.getMessage());
-        } catch (IOException e) {
-            throw CliException.unavailable("the load could not be run: " + e.getMessage());
-        } finally {
-            cleanedUp.countDown();
-            if (!interrupted) {
-                Runtime.getRuntime().removeShutdownHook(hook);
-            }
-        }
-    }
-
-    /** Ctrl-C: the command's own thread cleans up, and the process lives as long as that takes. */
-    private void interrupt(Thread main) {
-        interrupted = true;
-        PlacementRound trial = running.get();
-        if (trial != null) {
-            trial.stop();
-        }
-        main.interrupt();
-        try {
-            cleanedUp.await(CLEAN_WITHIN_S, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        long drawnFrom = own.seed();
+        return interruption.during(() -> measure(scenarios, drawnFrom));
     }
 
     private int measure(List<PlacementScenario> scenarios, long drawnFrom) throws IOException {
@@ -192,9 +149,8 @@ final class PlacementBenchCommand implements Callable<Integer> {
                 "1s",
                 "WEIR_PLACEMENT_ROUND",
                 "2s",
-                // The only flags that come after those of conf/broker.jvm.
-                "_JAVA_OPTIONS",
-                "-Xms" + heapMiB + "m -Xmx" + heapMiB + "m");
+                OwnBrokers.JAVA_OPTIONS,
+                own.javaOptions());
     }
 
     private Compared compare(BenchCluster cluster, PlacementScenario scenario, long drawnFrom) throws IOException {
@@ -233,7 +189,7 @@ final class PlacementBenchCommand implements Callable<Integer> {
             }
             return new Compared(scenario, limit, figures, outcomes);
         } finally {
-            if (!interrupted) {
+            if (!interruption.came()) {
                 cluster.answer("DELETE", "/v1/topics/" + topic, null);
             }
         }
@@ -247,10 +203,7 @@ final class PlacementBenchCommand implements Callable<Integer> {
         long drawn = scenario.distribution() == SendSchedule.Distribution.periodic ? drawnFrom : drawnFrom + round;
         PlacementRound trial = new PlacementRound(
                 cluster, scenario, topic, drawn, time(settleSeconds), time(seconds), line -> tell(prefix + line));
-        running.set(trial);
-        if (interrupted) {
-            trial.stop();
-        }
+        interruption.stopsBy(trial::stop);
         PlacementRound.Outcome outcome = trial.run(policy);
         Result result = outcome.result();
         tell(String.format(

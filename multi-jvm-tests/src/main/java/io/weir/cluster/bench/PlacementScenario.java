@@ -81,18 +81,9 @@ record PlacementScenario(
 
     /** Profiled on a trace of the load itself: that of {@code seed}. */
     Limit limit(long seed) {
-        SendSchedule schedule =
-                new SendSchedule(distribution, groups, messagesPerSecond / batch * groups / publishers, 0, seed);
-        Load.Shape.OpenLoop shape = shape(seed);
-        long[] trace = new long[TRACE_MESSAGES];
-        for (int i = 0; i < trace.length; schedule.advance()) {
-            int group = schedule.nextPublisher();
-            int messages = (shape.firstOf(group + 1) - shape.firstOf(group)) * batch;
-            for (int end = Math.min(trace.length, i + messages); i < end; i++) {
-                trace[i] = schedule.nextNs();
-            }
-        }
-        Limit exact = new BucketProfiler(MARGIN).profile(trace).limit();
+        Limit exact = new BucketProfiler(MARGIN)
+                .profile(shape(seed).trace(TRACE_MESSAGES))
+                .limit();
         // Rounded, so that what is printed is what is set.
         return Limit.of(
                 Math.ceil(exact.rateMicros() / (double) Limit.MICROS), exact.burstMicros() / (double) Limit.MICROS);

@@ -25,25 +25,45 @@ final class Trial {
     private final Generator generator;
     private final Consumer<String> progress;
 
+    private final Watcher watcher;
+
     private final List<Moment> moments = Collections.synchronizedList(new ArrayList<>());
     private long toldSent;
     private long toldReceived;
     private long seconds;
 
+    /** Who wants to know of a run's turning points. */
+    interface Watcher {
+        /** Before the load begins. */
+        default void begins(Generator generator) {}
+
+        /** The measured time begins; on the watching thread, as the next. */
+        default void measureFromNow() {}
+
+        /** It is over; what was sent may still be on its way. */
+        default void measured() {}
+    }
+
     /** What was known at one time. */
     private record Moment(long atNs, long received, Expense.Sample expense) {}
 
-    private Trial(Target target, Load load, Generator generator, Consumer<String> progress) {
+    private Trial(Target target, Load load, Generator generator, Consumer<String> progress, Watcher watcher) {
         this.target = target;
         this.load = load;
         this.generator = generator;
         this.progress = progress;
+        this.watcher = watcher;
     }
 
     /** Runs it; {@code progress} gets a line a second, from another thread. */
     static Result run(Target target, Load load, Consumer<String> progress) throws IOException {
+        return run(target, load, progress, new Watcher() {});
+    }
+
+    static Result run(Target target, Load load, Consumer<String> progress, Watcher watcher) throws IOException {
         try (Generator generator = Generator.connect(target, load)) {
-            return new Trial(target, load, generator, progress).run();
+            watcher.begins(generator);
+            return new Trial(target, load, generator, progress, watcher).run();
         }
     }
 
@@ -59,7 +79,9 @@ final class Trial {
             for (long atMs = 0; atMs < measuredMs; atMs += LOOK_EVERY_MS) {
                 watch.schedule(this::look, warmUpMs + atMs, TimeUnit.MILLISECONDS);
             }
+            watch.schedule(watcher::measureFromNow, warmUpMs, TimeUnit.MILLISECONDS);
             watch.schedule(this::look, warmUpMs + measuredMs, TimeUnit.MILLISECONDS);
+            watch.schedule(watcher::measured, warmUpMs + measuredMs, TimeUnit.MILLISECONDS);
             watch.scheduleAtFixedRate(this::tell, 1, 1, TimeUnit.SECONDS);
             generator.run();
         } finally {

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.cluster.BrokerCluster;
 import io.weir.cluster.BuiltDistribution;
 import io.weir.cluster.SideBySide;
+import io.weir.supervisor.cli.ExitCode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -116,6 +117,59 @@ class BenchIT {
             JsonNode first = bench("first --idle 300ms --count 3" + tcp);
             assertThat(first.at("/received").asLong()).isEqualTo(3);
         }
+    }
+
+    /** Borrowing or not, the default configuration is among them; its goal cannot be met. */
+    @Test
+    void shouldCountEveryMessageOfASplitBucketAndOfAWholeOne() throws Exception {
+        Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,gossip-borrow"
+                        + " --rounds 2 --duration 300ms --warmup 200ms --rehearsal 0s --goal-p99 0.000001 -o json")
+                .split(" "));
+        try {
+            assertThat(bench.waitFor(150, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            bench.destroyForcibly();
+        }
+
+        assertThat(bench.exitValue()).as(read("err")).isEqualTo(ExitCode.FAILED);
+        JsonNode json = new ObjectMapper().readTree(read("out"));
+        assertThat(json.get("goalsMissed")).hasSize(1);
+        assertThat(json.get("lost").asLong()).isZero();
+        assertThat(json.get("configurations").findValuesAsText("name")).startsWith("single", "static", "gossip");
+        double limit = json.get("limitRate").asDouble();
+        assertThat(limit).isEqualTo(440);
+        for (JsonNode configuration : json.get("configurations")) {
+            String name = configuration.get("name").asText();
+            assertThat(configuration.at("/p99Micros/median").isNumber())
+                    .as(name)
+                    .isTrue();
+            assertThat(configuration.fieldNames())
+                    .toIterable()
+                    .as(name)
+                    .contains("p95ToSingle", "p99ToSingle", "totalP99ToSingle", "p99ToStatic");
+            assertThat(configuration.get("rounds")).as(name).hasSize(2).allSatisfy(round -> {
+                long sent = round.get("sent").asLong();
+                assertThat(sent).isPositive().isEqualTo(round.get("admitted").asLong());
+                assertThat(round.at("/endToEnd/acknowledged").asLong()).isEqualTo(sent);
+                assertThat(round.at("/ideal/messages").asLong())
+                        .isPositive()
+                        .isLessThan(sent)
+                        .isEqualTo(round.at("/endToEnd/sent").asLong())
+                        .isEqualTo(round.at("/idealOfOne/messages").asLong());
+                assertThat(round.at("/access/messages").asLong())
+                        .as("fewer, the later the brokers could be asked what was before")
+                        .isBetween(0L, sent);
+                assertThat(round.get("brokerCpuMicrosPerMessage").isNumber()).isTrue();
+                assertThat(round.get("transfers").isNumber()).isTrue();
+                assertThat(round.get("shares")).hasSize(name.equals("single") ? 1 : 2);
+            });
+            assertThat(configuration.at("/rounds/0/sent").asLong())
+                    .as("the same sendings for all of a round, in %s", name)
+                    .isEqualTo(json.at("/configurations/0/rounds/0/sent").asLong());
+        }
+        assertThat(json.at("/configurations/1/rounds/1/shares").findValues("rate"))
+                .as("static")
+                .allSatisfy(rate -> assertThat(rate.asDouble()).isEqualTo(limit / 2));
     }
 
     private JsonNode bench(String line) throws Exception {

@@ -5,6 +5,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
 import io.weir.topics.definition.TopicDefinition;
@@ -20,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -277,6 +279,17 @@ public final class Shards implements MessagePort {
     /** What messages waited since the last call, of topics that had any. */
     Map<TopicName, DelayCounts.Window> takeDelays() {
         return agenda.takeDelays();
+    }
+
+    /** What messages waited from the beginning on; of all topics, or of one. */
+    Map<TopicName, DelayTotals> delays(Optional<String> only) {
+        Map<TopicName, DelayTotals> totals = new HashMap<>();
+        for (TopicShard shard : all) {
+            if (only.isEmpty() || only.get().equals(shard.name().value())) {
+                totals.put(shard.name(), shard.line().delays());
+            }
+        }
+        return totals;
     }
 
     List<TopicStats> stats() {

@@ -4,6 +4,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.LimitMode;
@@ -90,7 +91,7 @@ final class TokenLine {
         if (settings != null && waiting == 0 && shard.hasRoom(1)) {
             if (passes(1, next, arrivalNs)) {
                 countArrived(1, nowNs);
-                countDelay(1, arrivalNs);
+                countDelay(1, arrivalNs, false);
                 shard.route(message, nowNs);
                 publisher.accepted(ticket);
                 return;
@@ -114,7 +115,7 @@ final class TokenLine {
         if (settings != null && waiting == 0 && shard.hasRoom(count)) {
             if (passes(count, next, publication.arrivalNs)) {
                 countArrived(count, nowNs);
-                countDelay(count, publication.arrivalNs);
+                countDelay(count, publication.arrivalNs, false);
                 while (publication.left() > 0) {
                     shard.route(publication.messages[publication.next++], nowNs);
                 }
@@ -200,7 +201,7 @@ final class TokenLine {
             retryAtNs = gate.stampNs() + Math.min(RETRY_NS, retryAfterNs(1));
             return false;
         }
-        countDelay(tokens, publication.arrivalNs);
+        countDelay(tokens, publication.arrivalNs, true);
         for (int i = 0; i < tokens; i++) {
             waiting--;
             shard.route(publication.messages[publication.next++], nowNs);
@@ -262,15 +263,20 @@ final class TokenLine {
     }
 
     /** Messages that passed: how long since they came to the cluster. Placement can shorten this time. */
-    private void countDelay(int messages, long arrivalNs) {
+    private void countDelay(int messages, long arrivalNs, boolean inLine) {
         if (delays.isEmpty()) {
             agenda.addDelayed(this);
         }
-        delays.add(gate.readNs() - arrivalNs, messages);
+        delays.add(gate.readNs() - arrivalNs, messages, inLine);
     }
 
     DelayCounts.Window takeDelays() {
         return delays.take();
+    }
+
+    /** Of all messages that passed here. */
+    DelayTotals delays() {
+        return delays.totals();
     }
 
     /** After a refusal, for the time of that refusal: a later one might take the tokens. */

@@ -48,6 +48,44 @@ class DelayCountsTest {
     }
 
     @Test
+    void shouldTellEverythingFromTheBeginningWhateverWasTaken() {
+        DelayCounts counts = new DelayCounts();
+        assertThat(counts.totals().messages()).isZero();
+        assertThat(counts.totals().quantileNs(0.99)).isZero();
+        counts.add(5_000_000, 10, true);
+        DelayTotals early = counts.totals();
+        counts.take();
+        counts.add(50_000, 30);
+        counts.add(70_000, 60);
+        assertThat(counts.take().messages()).isEqualTo(90);
+        DelayTotals late = counts.totals();
+        assertThat(late.messages()).isEqualTo(100);
+        assertThat(late.waited()).isEqualTo(10);
+        assertThat(late.longestNs()).isEqualTo(5_000_000);
+        assertThat(late.meanNs()).isEqualTo((50_000_000 + 1_500_000 + 4_200_000) / 100.0);
+        assertThat((double) late.quantileNs(0.91)).isCloseTo(5_000_000, within(0.032 * 5_000_000));
+        DelayTotals between = late.minus(early);
+        assertThat(between.messages()).isEqualTo(90);
+        assertThat(between.waited()).isZero();
+        assertThat(between.sumNs()).isEqualTo(5_700_000);
+        assertThat((double) between.longestNs()).isCloseTo(70_000, within(0.032 * 70_000));
+        assertThat((double) between.quantileNs(0.3)).isCloseTo(50_000, within(0.032 * 50_000));
+        assertThat(between.plus(early).counts()).isEqualTo(late.counts());
+    }
+
+    @Test
+    void shouldComeBackFromItsClassesAsItWas() {
+        DelayCounts counts = new DelayCounts();
+        for (int power = 0; power < 45; power++) {
+            counts.add((1L << power) + 1, power + 1, power > 20);
+        }
+        DelayTotals totals = counts.totals();
+        DelayTotals again = DelayTotals.of(
+                totals.messages(), totals.waited(), totals.sumNs(), totals.longestNs(), totals.classes());
+        assertThat(again).usingRecursiveComparison().isEqualTo(totals);
+    }
+
+    @Test
     void shouldTakeAnyDelay() {
         DelayCounts counts = new DelayCounts();
         for (long delay : new long[] {Long.MIN_VALUE, -1, 0, 1, 1_023, 1_024, 1L << 39, 1L << 40, Long.MAX_VALUE}) {

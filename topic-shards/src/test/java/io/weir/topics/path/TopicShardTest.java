@@ -11,6 +11,7 @@ import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.definition.BucketClock;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.LimitMode;
@@ -19,6 +20,7 @@ import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import io.weir.topics.definition.TopicSettings;
 import io.weir.topics.path.ShardsFixture.Reader;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -128,6 +130,10 @@ class TopicShardTest {
         assertThat(delays.longerThan(7 * SECOND_NS / 2))
                 .as("of all, the age too")
                 .isEqualTo(3);
+        DelayTotals all = broker.shards.delays(Optional.of(TOPIC.value())).get(TOPIC);
+        assertThat(all.messages()).as("nothing was taken from these").isEqualTo(4);
+        assertThat(all.waited()).isEqualTo(3);
+        assertThat(broker.shards.delays(Optional.of("other"))).isEmpty();
     }
 
     @Test

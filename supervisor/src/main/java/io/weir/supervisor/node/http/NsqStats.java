@@ -1,6 +1,8 @@
 package io.weir.supervisor.node.http;
 
+import io.weir.config.value.TopicName;
 import io.weir.supervisor.node.BrokerProcess;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
@@ -13,6 +15,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -25,8 +28,9 @@ import java.util.Optional;
 record NsqStats(
         String version, String health, long startTime, List<Topic> topics, Memory memory, List<Object> producers) {
 
-    /** What was asked for; topic and channel by name. */
-    record Wanted(Optional<String> topic, Optional<String> channel, boolean clients, boolean memory) {
+    /** What was asked for; topic and channel by name, the access delays' classes or not. */
+    record Wanted(
+            Optional<String> topic, Optional<String> channel, boolean clients, boolean memory, boolean delayClasses) {
         /** A topic without the channel that was asked for is left out, as nsqd does. */
         private boolean includes(TopicStats found) {
             return (topic.isEmpty() || topic.get().equals(found.topic().value()))
@@ -44,6 +48,7 @@ record NsqStats(
      * @param depth messages that no channel has yet
      * @param waitingCount publications' messages that wait for the limit; nsqd has no such thing
      * @param droppedCount messages without a channel that gave way to newer ones
+     * @param accessDelay of messages that took their token here; nsqd has no such thing
      */
     record Topic(
             String topicName,
@@ -54,7 +59,39 @@ record NsqStats(
             int waitingCount,
             long droppedCount,
             boolean paused,
-            Latency e2eProcessingLatency) {}
+            Latency e2eProcessingLatency,
+            AccessDelay accessDelay) {}
+
+    /**
+     * From a message's arrival at the cluster until it had its token, since the topic began at this broker. Percentiles
+     * are right to 3%.
+     *
+     * @param delayedCount messages that stood in line, rather than pass at once
+     * @param sumUs all delays together
+     * @param classes messages by the shortest delay of their class in nanoseconds, for those who add brokers up or
+     *     subtract an earlier answer; null if not asked for
+     */
+    record AccessDelay(
+            long count,
+            long delayedCount,
+            double sumUs,
+            double p50Us,
+            double p95Us,
+            double p99Us,
+            double maxUs,
+            Map<Long, Long> classes) {
+        private static AccessDelay of(DelayTotals totals, boolean withClasses) {
+            return new AccessDelay(
+                    totals.messages(),
+                    totals.waited(),
+                    totals.sumNs() / 1e3,
+                    totals.quantileNs(0.5) / 1e3,
+                    totals.quantileNs(0.95) / 1e3,
+                    totals.quantileNs(0.99) / 1e3,
+                    totals.longestNs() / 1e3,
+                    withClasses ? totals.classes() : null);
+        }
+    }
 
     /**
      * One channel of it.
@@ -142,7 +179,12 @@ record NsqStats(
     }
 
     /** @param clients empty if they were not asked for */
-    static NsqStats of(BrokerProcess broker, List<TopicStats> found, List<ClientStats> clients, Wanted wanted) {
+    static NsqStats of(
+            BrokerProcess broker,
+            List<TopicStats> found,
+            Map<TopicName, DelayTotals> delays,
+            List<ClientStats> clients,
+            Wanted wanted) {
         return new NsqStats(
                 GatewayLoop.VERSION,
                 broker.readiness().ready()
@@ -152,13 +194,14 @@ record NsqStats(
                 found.stream()
                         .filter(wanted::includes)
                         .sorted(Comparator.comparing(topic -> topic.topic().value()))
-                        .map(topic -> topic(topic, clients, wanted))
+                        .map(topic ->
+                                topic(topic, delays.getOrDefault(topic.topic(), DelayTotals.NONE), clients, wanted))
                         .toList(),
                 wanted.memory ? Memory.now() : null,
                 List.of());
     }
 
-    private static Topic topic(TopicStats topic, List<ClientStats> clients, Wanted wanted) {
+    private static Topic topic(TopicStats topic, DelayTotals delays, List<ClientStats> clients, Wanted wanted) {
         return new Topic(
                 topic.topic().value(),
                 topic.channels().stream()
@@ -172,7 +215,8 @@ record NsqStats(
                 topic.waiting(),
                 topic.dropped(),
                 topic.paused(),
-                Latency.NONE);
+                Latency.NONE,
+                AccessDelay.of(delays, wanted.delayClasses));
     }
 
     private static Channel channel(String topic, TopicStats.ChannelStats channel, List<ClientStats> clients) {
@@ -220,14 +264,16 @@ record NsqStats(
         for (Topic topic : topics) {
             line(
                     out,
-                    "%s[%-15s] depth: %-5d be-depth: %-5d msgs: %-8d waiting: %-5d dropped: %d",
+                    "%s[%-15s] depth: %-5d be-depth: %-5d msgs: %-8d waiting: %-5d dropped: %-5d delay p50: %.1f us p99: %.1f us",
                     topic.paused ? "  *" : "   ",
                     topic.topicName,
                     topic.depth,
                     topic.backendDepth,
                     topic.messageCount,
                     topic.waitingCount,
-                    topic.droppedCount);
+                    topic.droppedCount,
+                    topic.accessDelay.p50Us,
+                    topic.accessDelay.p99Us);
             for (Channel channel : topic.channels) {
                 line(
                         out,

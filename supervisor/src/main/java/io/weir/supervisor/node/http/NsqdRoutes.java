@@ -16,6 +16,7 @@ import io.weir.supervisor.node.http.RouteTable.Access;
 import io.weir.supervisor.node.http.RouteTable.Handler;
 import io.weir.supervisor.node.http.RouteTable.Route;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
@@ -29,6 +30,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -301,21 +303,23 @@ final class NsqdRoutes {
                 call.parameter("topic").filter(name -> !name.isEmpty()),
                 call.parameter("channel").filter(name -> !name.isEmpty()),
                 call.flag("include_clients", true),
-                call.flag("include_mem", true));
+                call.flag("include_mem", true),
+                call.flag("include_delay_classes", false));
         if (topics.path() == null) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting");
         }
         CompletionStage<List<ClientStats>> clients =
                 wanted.clients() ? topics.path().clients() : CompletableFuture.completedFuture(List.of());
+        CompletionStage<Map<TopicName, DelayTotals>> delays = topics.path().delays(wanted.topic());
         return topics.path()
                 .stats()
-                .thenCombineAsync(
+                .thenCompose(found -> delays.thenCombineAsync(
                         clients,
-                        (found, connected) -> {
-                            NsqStats stats = NsqStats.of(broker, found, connected, wanted);
+                        (totals, connected) -> {
+                            NsqStats stats = NsqStats.of(broker, found, totals, connected, wanted);
                             return json ? Answers.nsq(stats) : Answers.nsqText(stats.text());
                         },
-                        call.executor());
+                        call.executor()));
     }
 
     /** What this broker is, in nsqd's words. */

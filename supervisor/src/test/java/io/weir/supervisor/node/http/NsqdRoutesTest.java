@@ -565,6 +565,17 @@ class NsqdRoutesTest {
             assertThat(broker.get("/stats?topic=t-stats").body())
                     .contains("Health: OK", "[t-stats", "[work")
                     .doesNotContain("t-all");
+            JsonNode delay = broker.json("/stats?format=json&topic=t-stats").at("/topics/0/access_delay");
+            assertThat(delay.get("count").asInt()).isEqualTo(1);
+            assertThat(delay.get("delayed_count").asInt()).isBetween(0, 1);
+            assertThat(delay.get("p99_us").asDouble())
+                    .isPositive()
+                    .isEqualTo(delay.get("p50_us").asDouble());
+            assertThat(delay.get("classes").isNull()).isTrue();
+            assertThat(broker.json("/stats?format=json&topic=t-stats&include_delay_classes=true")
+                            .at("/topics/0/access_delay/classes"))
+                    .singleElement()
+                    .satisfies(messages -> assertThat(messages.asInt()).isEqualTo(1));
             JsonNode channel = channelStats("t-stats", "work");
             assertThat(channel.get("client_count").asInt()).isEqualTo(1);
             assertThat(channel.at("/clients/0/state").asInt()).isEqualTo(3);
