@@ -1,6 +1,5 @@
 package io.weir.limiter.supply.gate;
 
-import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
@@ -18,13 +17,11 @@ import java.util.function.LongSupplier;
  * may read the counters.
  */
 public final class TopicGate {
-    /** Demand is measured over eight slots of 250 ms: it follows a change in a few rounds, and hardly follows noise. */
-    private static final long SLOT_NS = 250_000_000L;
-
-    private static final int SLOTS = 8;
-
     private final TopicName topic;
-    private final DemandWindow window;
+    private final DemandWindow.Shape windowShape;
+    /** Null until something arrives: most of many topics are at rest. */
+    private DemandWindow window;
+
     private final AtomicLong admitted = new AtomicLong();
     private final AtomicLong admittedKept = new AtomicLong();
     private final AtomicLong delayed = new AtomicLong();
@@ -49,11 +46,12 @@ public final class TopicGate {
             long epsilonPpm,
             AdmissionHistory history,
             List<TopicGate> active,
+            DemandWindow.Shape windowShape,
             long nowNs) {
         this.topic = topic;
         this.history = history;
         this.active = active;
-        window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
+        this.windowShape = windowShape;
         begin(holder, lease, epsilonPpm, nowNs);
     }
 
@@ -135,7 +133,11 @@ public final class TopicGate {
         }
         lastArrivalNs = nowNs;
         waiting = waitingTokens;
-        window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
+        if (window == null) {
+            window = new DemandWindow(windowShape, nowNs);
+        }
+        boolean foundNone = waitingTokens > 0 && gate.empty(nowNs);
+        window.arrived(tokens, gate.missingMicros(nowNs), waitingTokens, foundNone, nowNs);
     }
 
     /** A message had to wait for its token. */
@@ -149,8 +151,11 @@ public final class TopicGate {
     }
 
     /** Sets how many tokens the waiting messages ask for. */
-    public void waiting(long tokens) {
+    public void waiting(long tokens, long nowNs) {
         waiting = tokens;
+        if (window != null) {
+            window.waiting(tokens, nowNs);
+        }
     }
 
     public long admitted() {
@@ -172,12 +177,15 @@ public final class TopicGate {
 
     /** For the thread that admits. */
     GateSample sample(long nowNs) {
-        return new GateSample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
+        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting);
     }
 
     boolean active(long nowNs) {
-        Demand demand = window.demand(nowNs);
-        return waiting > 0 || demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
+        return waiting > 0 || nowNs - lastArrivalNs < windowShape.longNs() + windowShape.slotNs();
+    }
+
+    private Demand demand(long nowNs) {
+        return window == null ? Demand.NONE : window.demand(nowNs);
     }
 
     Gate gate() {
