@@ -8,6 +8,7 @@ import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigValueFactory;
 import io.weir.config.WeirSettings.BrokerSettings;
 import io.weir.config.WeirSettings.ClusterSettings;
+import io.weir.config.WeirSettings.DemandWindowSettings;
 import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.WeirSettings.StoreSettings;
@@ -294,7 +295,16 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.supply.round", Duration.ofMillis(50), Duration.ofMinutes(1)),
                 duration(config, "weir.supply.adaptation", Duration.ofMillis(50), Duration.ofMinutes(5)),
                 part(config, "weir.supply.dead-band", 0.5),
+                window(config),
                 history.isEmpty() ? Optional.empty() : Optional.of(path("weir.supply.history", history)));
+    }
+
+    private static DemandWindowSettings window(Config config) {
+        int slots = whole(config, "weir.supply.window.slots", 2, 1_000);
+        return new DemandWindowSettings(
+                duration(config, "weir.supply.window.slot", Duration.ofMillis(10), Duration.ofMinutes(1)),
+                slots,
+                whole(config, "weir.supply.window.long-slots", slots, 1_000));
     }
 
     private static TopicsSettings topics(Config config) {

@@ -77,6 +77,7 @@ public record WeirSettings(
      * @param round how often neighbours compare their shares with the demand
      * @param adaptation how often the TB adaptor divides limits
      * @param deadBand the fraction of what two neighbours hold below which nothing moves
+     * @param window over what time demand is measured
      * @param history the directory where every admission is recorded, for checkers
      */
     public record SupplySettings(
@@ -86,7 +87,17 @@ public record WeirSettings(
             Duration round,
             Duration adaptation,
             double deadBand,
+            DemandWindowSettings window,
             Optional<Path> history) {}
+
+    /**
+     * Over what time the demand for a topic is measured.
+     *
+     * @param slot the unit of the measurement
+     * @param slots so many make the short window, which sees changes
+     * @param longSlots so many make the long window, which has the smaller error
+     */
+    public record DemandWindowSettings(Duration slot, int slots, int longSlots) {}
 
     /**
      * Limits of topics that nobody defined, and what one broker can hold.

@@ -5,20 +5,38 @@ import io.weir.config.value.Limit;
 /**
  * The TB adaptor's goal reached by the ring alone: what one broker hands to a neighbour when both know each other's
  * share and demand. Rate goes by GDRL's step on the fill ratio ρ/x (x the average rate), burst by the same step on β/y
- * (y the largest backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
+ * (y the backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
+ *
+ * <p><b>Demand is an estimate</b>, and the step is taken as if the giver needed the most that it may need, and the
+ * receiver the least. If supply still goes to the receiver, it moves; else nothing does. So there is a dead band as
+ * wide as the error of measurement, whatever the topic's rate; a broker is not taken below what it may need while the
+ * other has enough; and what both have to spare is divided in proportion.
+ *
+ * <p><b>Saturated brokers</b> hide their demand, see {@link Demand}. If one end is saturated, the other keeps what it
+ * may need and hands over of the rest. If both are, what they hold is divided in proportion to the messages that wait,
+ * w. The reason: one bucket with one line would let everybody wait equally long, and the wait is w/ρ (Little). Since
+ * publishers who wait for their answers keep w where it is, whatever ρ, this pulls shares to one place from anywhere,
+ * and as strongly in a slow topic as in a fast one. Arrivals, when they mirror ρ, pull nowhere. A saturated broker
+ * gives at most a tenth of its share at once: it has nothing to spare, and if publishers do not keep w (those who
+ * publish at their own pace don't), the next slots say so before much has gone. If more arrives at both ends than they
+ * admit, demand is not hidden, and the usual step counts.
  *
  * <p>Each end calls this for itself and hands over what it is told; rate and burst may go in opposite directions. A
  * share with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing,
  * to the side with more than twice the demand, so that it does not swing back at once.
  *
- * <p>The dead band keeps noise from moving anything. Where hardly anything is asked for there is no noise, and what
- * lies there would lie idle: up to two dead bands at each neighbour of the one broker that has demand, and as much at
- * every broker behind them. Such a broker therefore hands over whatever is worth a quarter of a minimum share.
+ * <p>On top of that, a move that is smaller than the dead band is not worth its write to the store. Where hardly
+ * anything is asked for there is no noise, and what lies there would lie idle: up to two dead bands at each neighbour
+ * of the one broker that has demand, and as much at every broker behind them. Such a broker therefore hands over
+ * whatever is worth a quarter of a minimum share.
  *
  * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at
  * once.
  */
 public final class SupplyEdge {
+    /** A saturated broker gives at most this part of its share at once. */
+    private static final int SATURATED_PART = 10;
+
     private static final int ALL_OR_NOTHING_FACTOR = 2;
 
     /** Asked for less than this part of what is asked of the neighbour, a broker counts as idle. */
@@ -27,15 +45,18 @@ public final class SupplyEdge {
     /** A move of an idle broker that is smaller than this part of a minimum share is not worth its messages. */
     private static final int WORTH_PARTS = 4;
 
+    /** Less burst than this does not go alone. */
+    private static final long LEAST_BURST = Limit.MICROS / 2;
+
     private final Step rateStep;
     private final Step burstStep;
 
     /** One quantity's step: with the dead band, and without it for an idle broker. */
-    private record Step(EdgeStep usual, EdgeStep ofIdle, long minimumShare) {
+    private record Step(EdgeStep usual, EdgeStep ofIdle, double gain, double deadBand, long minimumShare) {
         static Step of(double gain, int degree, long minimumShare, double deadBand) {
             EdgeStep plain =
                     EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree).withMinimumShare(minimumShare);
-            return new Step(plain.withDeadBand(deadBand), plain, minimumShare);
+            return new Step(plain.withDeadBand(deadBand), plain, gain, deadBand, minimumShare);
         }
 
         /**
@@ -43,14 +64,27 @@ public final class SupplyEdge {
          * would keep what both have.
          */
         long handedOver(long mine, long myDemand, long theirs, long theirDemand) {
+            return handedOver(usual, mine, myDemand, theirs, theirDemand);
+        }
+
+        long handedOverIdle(long mine, long myDemand, long theirs, long theirDemand) {
+            return worth(handedOver(ofIdle, mine, myDemand, theirs, theirDemand));
+        }
+
+        private long handedOver(EdgeStep step, long mine, long myDemand, long theirs, long theirDemand) {
             long my = Math.max(myDemand, minimumShare);
             long their = Math.max(theirDemand, minimumShare);
-            long usually = Math.max(0, -usual.toFirst(mine, my, theirs, their));
-            if (usually > 0 || myDemand >= theirDemand / IDLE_PART) {
-                return usually;
-            }
-            long rest = Math.max(0, -ofIdle.toFirst(mine, my, theirs, their));
-            return rest >= minimumShare / WORTH_PARTS ? rest : 0;
+            return Math.max(0, -step.toFirst(mine, my, theirs, their));
+        }
+
+        private long worth(long move) {
+            return move >= minimumShare / WORTH_PARTS ? move : 0;
+        }
+
+        /** Of what lies above the need. */
+        long spared(long mine, long need, long theirs, boolean idle) {
+            long spare = (long) (gain * Math.max(0, mine - Math.max(need, minimumShare)));
+            return idle ? worth(spare) : spare > deadBand * ((double) mine + theirs) ? spare : 0;
         }
     }
 
@@ -69,14 +103,65 @@ public final class SupplyEdge {
         if (!mine.admits()) {
             return theirs.admits() ? mine : Share.NONE;
         }
-        long rate = rateStep.handedOver(
-                mine.rateMicros(), myDemand.rateMicros(), theirs.rateMicros(), theirDemand.rateMicros());
-        long burst = burstStep.handedOver(
-                mine.burstMicros(), myDemand.backlogMicros(), theirs.burstMicros(), theirDemand.backlogMicros());
+        boolean idle = myDemand.needMicros() < theirDemand.leastNeedMicros() / IDLE_PART;
+        long rate = rate(mine, myDemand, theirs, theirDemand, idle);
+        long burst = burst(mine, myDemand, theirs, theirDemand, idle);
+        if (rate == 0 && !idle && burst < LEAST_BURST && theirs.admits()) {
+            return Share.NONE;
+        }
         if (theirs.burstMicros() + burst >= Limit.MICROS) {
             return new Share(rate, burst);
         }
-        boolean theyNeedItMore = theirDemand.rateMicros() / ALL_OR_NOTHING_FACTOR > myDemand.rateMicros();
-        return theyNeedItMore ? mine : Share.NONE;
+        return needsItMore(theirDemand, myDemand) ? mine : Share.NONE;
+    }
+
+    /** Whether one end needs so much more than the other that it may get all where a part would be of no use. */
+    public static boolean needsItMore(Demand theirs, Demand mine) {
+        return theirs.needMicros() / ALL_OR_NOTHING_FACTOR > mine.needMicros();
+    }
+
+    /** The most of its rate that a saturated broker gives at once. */
+    public static long mostOfSaturated(Share share) {
+        return share.rateMicros() / SATURATED_PART;
+    }
+
+    private long rate(Share mine, Demand myDemand, Share theirs, Demand theirDemand, boolean idle) {
+        long have = mine.rateMicros();
+        long theyHave = theirs.rateMicros();
+        boolean hidden = !(myDemand.exceeds(mine) && theirDemand.exceeds(theirs));
+        if (hidden && theirDemand.saturates(theirs)) {
+            if (!myDemand.saturates(mine)) {
+                long need = idle ? myDemand.rateMicros() : myDemand.rate().mostMicros();
+                return rateStep.spared(have, need, theyHave, idle);
+            }
+            long step = -rateStep.usual.toFirst(
+                    have,
+                    myDemand.waiting().mostMicros(),
+                    theyHave,
+                    theirDemand.waiting().leastMicros());
+            return Math.max(0, Math.min(step, mostOfSaturated(mine)));
+        }
+        if (myDemand.inDoubt(mine)) {
+            return 0;
+        }
+        long usually = rateStep.handedOver(
+                have, myDemand.rate().mostMicros(), theyHave, theirDemand.rate().leastMicros());
+        return usually > 0 || !idle
+                ? usually
+                : rateStep.handedOverIdle(
+                        have,
+                        myDemand.rateMicros(),
+                        theyHave,
+                        theirDemand.rate().leastMicros());
+    }
+
+    private long burst(Share mine, Demand myDemand, Share theirs, Demand theirDemand, boolean idle) {
+        long have = mine.burstMicros();
+        long theyHave = theirs.burstMicros();
+        long theirNeed = theirDemand.burst(theirs).leastMicros();
+        long usually = burstStep.handedOver(have, myDemand.burst(mine).mostMicros(), theyHave, theirNeed);
+        return usually > 0 || !idle
+                ? usually
+                : burstStep.handedOverIdle(have, myDemand.backlogMicros(), theyHave, theirNeed);
     }
 }

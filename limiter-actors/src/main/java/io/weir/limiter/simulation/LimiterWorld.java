@@ -46,7 +46,7 @@ public final class LimiterWorld {
             double meanServiceNs,
             long periodNs) {
         public static Setup of(Limit limit, int brokers, SimulatedLinks links) {
-            return new Setup(limit, brokers, links, Sharing.STATIC, null, Borrowing::new, 0, SLOT_NS);
+            return new Setup(limit, brokers, links, Sharing.STATIC, null, Borrowing::new, 0, SECOND_NS);
         }
 
         public Setup sharing(Sharing how) {
@@ -95,8 +95,7 @@ public final class LimiterWorld {
         }
     }
 
-    private static final long SLOT_NS = 1_000_000_000L;
-    private static final int SLOTS = 10;
+    private static final long SECOND_NS = 1_000_000_000L;
     /**
      * Dead bands add up around a ring: at 2% each, a broker with half the load is left with 44% of the rate, below its
      * need.
@@ -144,7 +143,7 @@ public final class LimiterWorld {
             peers[i] = setup.lenders() == null ? new int[0] : setup.lenders().neighbours(i);
             Borrowing borrowing =
                     peers[i].length == 0 ? null : setup.borrowing().create(bucket, peers[i].length, patienceNs, 0);
-            brokers[i] = new SimulatedBroker(i, bucket, borrowing, new DemandWindow(SLOT_NS, SLOTS, 0));
+            brokers[i] = new SimulatedBroker(i, bucket, borrowing, new DemandWindow(DemandWindow.Shape.USUAL, 0));
         }
         ring = Graph.ring(k);
         edge = new SupplyEdge(setup.limit(), k, ring.maxDegree(), DEAD_BAND);
@@ -174,7 +173,7 @@ public final class LimiterWorld {
         }
         for (SimulatedBroker broker : brokers) {
             while (broker.waits()) {
-                measured(broker.admitFirst(), untilNs, untilNs);
+                measured(broker.admitFirst(untilNs), untilNs, untilNs);
             }
         }
         return new Result(
@@ -307,7 +306,7 @@ public final class LimiterWorld {
                 }
                 return;
             }
-            admitted(broker, broker.admitFirst());
+            admitted(broker, broker.admitFirst(nowNs));
         }
     }
 

@@ -41,7 +41,11 @@ final class SimulatedAdaptor {
                 return;
             }
         }
-        target = adaptor.shares(List.of(demands));
+        if (adaptor.ratesFit(List.of(held), List.of(demands), 0)
+                && adaptor.burstsFit(List.of(held), List.of(demands))) {
+            return;
+        }
+        target = adaptor.shares(List.of(held), List.of(demands));
         for (int i = 0; i < held.length; i++) {
             Share surplus = held[i].above(target.get(i));
             if (!surplus.isNone()) {

@@ -47,7 +47,7 @@ final class SimulatedBroker {
             first = 0;
         }
         arrivedNs[(first + waiting++) & (arrivedNs.length - 1)] = nowNs;
-        window.arrived(Limit.MICROS, backlogMicros(nowNs), nowNs);
+        window.arrived(1, missingMicros(nowNs), waiting, bucket.levelMicros(nowNs) < Limit.MICROS, nowNs);
     }
 
     boolean waits() {
@@ -59,10 +59,11 @@ final class SimulatedBroker {
     }
 
     /** Lets the first waiting message through; the answer is when it had arrived. */
-    long admitFirst() {
+    long admitFirst(long nowNs) {
         long arrived = arrivedNs[first];
         first = (first + 1) & (arrivedNs.length - 1);
         waiting--;
+        window.waiting(waiting, nowNs);
         return arrived;
     }
 
@@ -108,8 +109,8 @@ final class SimulatedBroker {
         bucket.addMicros(transfer.levelMicros(), nowNs);
     }
 
-    private long backlogMicros(long nowNs) {
-        return bucket.burstMicros() - bucket.levelMicros(nowNs) + waitingMicros();
+    private long missingMicros(long nowNs) {
+        return bucket.burstMicros() - bucket.levelMicros(nowNs);
     }
 
     /** Supply on its way: in flight it accrues nothing. */

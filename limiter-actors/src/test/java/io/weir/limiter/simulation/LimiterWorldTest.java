@@ -64,8 +64,8 @@ class LimiterWorldTest {
             LimiterWorld world = new LimiterWorld(
                     Setup.of(FIG_6A, 6, SimulatedLinks.perfect(50_000)).sharing(sharing), new SplittableRandom(1));
             Placement skewed = publisher -> publisher % 2 == 0 ? 0 : 1 + publisher / 2 % 5;
-            Result result =
-                    world.run(new PublisherArrivals(100, 10, 1, 1, skewed, new SplittableRandom(2)), 0, 40 * SECOND_NS);
+            Result result = world.run(
+                    new PublisherArrivals(1_000, 10, 1, 1, skewed, new SplittableRandom(2)), 0, 40 * SECOND_NS);
 
             assertThat(world.share(0).rateMicros() / (double) FIG_6A.rateMicros())
                     .as("part of the rate at the busy broker, %s", sharing)

@@ -4,6 +4,7 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.Props;
 import io.weir.config.WeirSettings;
+import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.actor.LeaseKeeper;
 import io.weir.limiter.supply.actor.SupplyCoordinator;
@@ -94,7 +95,11 @@ public final class BrokerSupply implements AutoCloseable {
                         .history()
                         .map(path ->
                                 new AdmissionHistory(path, settings.broker().id(), failpoints.trueTime()))
-                        .orElse(null));
+                        .orElse(null),
+                new DemandWindow.Shape(
+                        settings.supply().window().slot().toNanos(),
+                        settings.supply().window().slots(),
+                        settings.supply().window().longSlots()));
     }
 
     private static ThreadFactory daemon(String name) {

@@ -171,7 +171,7 @@ public final class Channel {
             return;
         }
         if (gate != null) {
-            gate.waiting(0);
+            gate.waiting(0, agenda.nowNs());
         }
         gate = newGate;
         askedAgainNs = nowNs;
@@ -383,7 +383,7 @@ public final class Channel {
             entry = consumer.takeBack();
         }
         if (gate != null && consumers.isEmpty()) {
-            gate.waiting(0);
+            gate.waiting(0, agenda.nowNs());
         }
         if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
@@ -447,7 +447,7 @@ public final class Channel {
             remoteSource.dropWaiting();
         }
         if (gate != null) {
-            gate.waiting(0);
+            gate.waiting(0, agenda.nowNs());
         }
         awaitTokensNoMore();
         unstall(nowNs);
@@ -464,7 +464,7 @@ public final class Channel {
     /** Lets go of everything; the shard has forgotten it. */
     void close(String reason) {
         if (gate != null) {
-            gate.waiting(0);
+            gate.waiting(0, agenda.nowNs());
         }
         awaitTokensNoMore();
         while (!queue.isEmpty()) {

@@ -134,20 +134,20 @@ final class TokenLine {
     private void await(Publication publication, long nowNs) {
         int count = publication.count;
         if (settings != null && !passesInTime(publication)) {
-            gate.arrived(count, waiting, nowNs);
+            gate.arrived(count, waitingForTokens(), nowNs);
             refuseAsTooLarge(publication);
             return;
         }
         int most = shard.settings().maxWaiting();
         // A batch larger than the bound may still come when nothing else waits.
         if (waiting > 0 && waiting + count > most || most == 0) {
-            gate.arrived(count, waiting, nowNs);
+            gate.arrived(count, waitingForTokens(), nowNs);
             refuse(publication, Outcome.HELD_UP, "more than " + most + " messages wait for the topic's limit");
             return;
         }
         line.add(publication);
         waiting += count;
-        gate.arrived(count, waiting, nowNs);
+        gate.arrived(count, waitingForTokens(), nowNs);
         gate.countDelayed(count);
         if (!listed) {
             listed = true;
@@ -171,7 +171,7 @@ final class TokenLine {
                 publication = line.peek();
             }
         }
-        gate.waiting(waiting);
+        gate.waiting(waitingForTokens(), nowNs);
         return passed;
     }
 
@@ -260,6 +260,11 @@ final class TokenLine {
      */
     private void countArrived(int messages, long nowNs) {
         gate.arrived(messages, 0, settings.clock() == BucketClock.ARRIVAL ? gate.stampNs() : nowNs);
+    }
+
+    /** What waits for room in a channel does not ask for supply: more of it would not help. */
+    private int waitingForTokens() {
+        return waiting == 0 || shard.hasRoom(1) ? waiting : 0;
     }
 
     /** Messages that passed: how long since they came to the cluster. Placement can shorten this time. */

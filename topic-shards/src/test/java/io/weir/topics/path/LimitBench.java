@@ -179,7 +179,7 @@ public class LimitBench {
         Publication first = line.peek();
         boolean passed = admit(next);
         line.remove();
-        gate.waiting(IN_LINE);
+        gate.waiting(IN_LINE, nowNs);
         spare = first;
         return passed && !expired;
     }

@@ -95,7 +95,7 @@ final class SimulatedGates {
         } else if (world.scenario.bursty) {
             rate = most / 2;
         }
-        return rate == 0 ? new Demand(0, 0) : new Demand(rate, rate / 4 + Limit.MICROS);
+        return rate == 0 ? Demand.NONE : new Demand(rate, rate / 4 + Limit.MICROS);
     }
 
     /**
@@ -115,10 +115,19 @@ final class SimulatedGates {
             Demand demand = demand(topic);
             if (demand.rateMicros() > 0 || waiting[topic] >= 1) {
                 samples.add(new GateSample(
-                        world.topics.get(topic), gates[topic].held(host.localNs()), demand, (long) waiting[topic]));
+                        world.topics.get(topic),
+                        gates[topic].held(host.localNs()),
+                        world.faulty() ? restless(demand) : demand,
+                        (long) waiting[topic]));
             }
         }
         return samples;
+    }
+
+    /** A ring at rest would have little to lose: as long as there are faults, supply is to be under way. */
+    private Demand restless(Demand demand) {
+        double factor = 0.5 + world.random.nextDouble();
+        return new Demand(Math.round(demand.rateMicros() * factor), Math.round(demand.backlogMicros() * factor));
     }
 
     Map<TopicName, Holding> held() {

@@ -1,6 +1,7 @@
 package io.weir.limiter.supply.gate;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
@@ -40,6 +41,7 @@ public final class Gates {
     private final long epsilonPpm;
     private final Runnable wakeWriter;
     private final AdmissionHistory history;
+    private final DemandWindow.Shape window;
     private final ManyToOneConcurrentArrayQueue<Command> commands = new ManyToOneConcurrentArrayQueue<>(QUEUE);
     private final Map<TopicName, TopicGate> gates = new ConcurrentHashMap<>();
     // Only the writer touches these.
@@ -54,12 +56,22 @@ public final class Gates {
      * @param wakeWriter called after every command, by any thread
      */
     public Gates(Holder holder, Lease lease, long epsilonPpm, Runnable wakeWriter) {
-        this(holder, lease, epsilonPpm, wakeWriter, null);
+        this(holder, lease, epsilonPpm, wakeWriter, null, DemandWindow.Shape.USUAL);
     }
 
-    /** @param history where admissions are recorded; null for nowhere */
-    public Gates(Holder holder, Lease lease, long epsilonPpm, Runnable wakeWriter, AdmissionHistory history) {
+    /**
+     * @param history where admissions are recorded; null for nowhere
+     * @param window over which demand is measured
+     */
+    public Gates(
+            Holder holder,
+            Lease lease,
+            long epsilonPpm,
+            Runnable wakeWriter,
+            AdmissionHistory history,
+            DemandWindow.Shape window) {
         this.history = history;
+        this.window = window;
         this.holder = holder;
         this.lease = lease;
         this.epsilonPpm = epsilonPpm;
@@ -94,7 +106,7 @@ public final class Gates {
     public TopicGate gate(TopicName topic, long nowNs) {
         TopicGate gate = gates.get(topic);
         if (gate == null) {
-            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, active, borrowers, nowNs);
+            gate = new TopicGate(topic, holder, lease, epsilonPpm, history, active, borrowers, window, nowNs);
             gates.put(topic, gate);
         }
         return gate;

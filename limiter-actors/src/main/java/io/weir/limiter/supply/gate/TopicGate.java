@@ -20,18 +20,16 @@ import java.util.function.LongSupplier;
  * may read the counters.
  */
 public final class TopicGate {
-    /** Demand is measured over eight slots of 250 ms: it follows a change in a few rounds, and hardly follows noise. */
-    private static final long SLOT_NS = 250_000_000L;
-
-    private static final int SLOTS = 8;
-
     /** Brokers that it borrows from and lends to at most; each is a slot. */
     public static final int MOST_LENDERS = 8;
     /** Also on a busy machine a reply comes within this, or never. */
     private static final long LENDERS_PATIENCE_NS = 100_000_000L;
 
     private final TopicName topic;
-    private final DemandWindow window;
+    private final DemandWindow.Shape windowShape;
+    /** Null until something arrives: most of many topics are at rest. */
+    private DemandWindow window;
+
     private final AtomicLong admitted = new AtomicLong();
     private final AtomicLong admittedKept = new AtomicLong();
     private final AtomicLong delayed = new AtomicLong();
@@ -65,12 +63,13 @@ public final class TopicGate {
             AdmissionHistory history,
             List<TopicGate> active,
             List<TopicGate> borrowers,
+            DemandWindow.Shape windowShape,
             long nowNs) {
         this.topic = topic;
         this.history = history;
         this.active = active;
         this.borrowers = borrowers;
-        window = new DemandWindow(SLOT_NS, SLOTS, nowNs);
+        this.windowShape = windowShape;
         begin(holder, lease, epsilonPpm, nowNs);
     }
 
@@ -157,7 +156,11 @@ public final class TopicGate {
         }
         lastArrivalNs = nowNs;
         waiting = waitingTokens;
-        window.arrived(tokens * Limit.MICROS, gate.missingMicros(nowNs) + waitingTokens * Limit.MICROS, nowNs);
+        if (window == null) {
+            window = new DemandWindow(windowShape, nowNs);
+        }
+        boolean foundNone = waitingTokens > 0 && gate.empty(nowNs);
+        window.arrived(tokens, gate.missingMicros(nowNs), waitingTokens, foundNone, nowNs);
     }
 
     /**
@@ -264,8 +267,11 @@ public final class TopicGate {
     }
 
     /** Sets how many tokens the waiting messages ask for. */
-    public void waiting(long tokens) {
+    public void waiting(long tokens, long nowNs) {
         waiting = tokens;
+        if (window != null) {
+            window.waiting(tokens, nowNs);
+        }
     }
 
     public long admitted() {
@@ -287,12 +293,15 @@ public final class TopicGate {
 
     /** For the thread that admits. */
     GateSample sample(long nowNs) {
-        return new GateSample(topic, gate.held(nowNs), window.demand(nowNs), waiting);
+        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting);
     }
 
     boolean active(long nowNs) {
-        Demand demand = window.demand(nowNs);
-        return waiting > 0 || demand.rateMicros() > 0 || nowNs - lastArrivalNs < SLOT_NS * SLOTS;
+        return waiting > 0 || nowNs - lastArrivalNs < windowShape.longNs() + windowShape.slotNs();
+    }
+
+    private Demand demand(long nowNs) {
+        return window == null ? Demand.NONE : window.demand(nowNs);
     }
 
     Gate gate() {

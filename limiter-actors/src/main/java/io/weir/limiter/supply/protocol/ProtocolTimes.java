@@ -9,7 +9,7 @@ package io.weir.limiter.supply.protocol;
  * @param guardNs how long a watcher waits beyond the lease and the clocks' drift
  * @param patienceNs W, see {@link LeaseWatch#patienceNs}
  * @param roundNs between two comparisons with the ring's neighbours
- * @param deadBand a topic begins to move on a ring edge when the step exceeds this fraction of what both ends hold
+ * @param deadBand a topic moves on a ring edge when the step exceeds this fraction of what both ends hold
  */
 public record ProtocolTimes(long leaseNs, long driftPpm, long guardNs, long patienceNs, long roundNs, double deadBand) {
     private static final long MOST_RESEND_NS = 500_000_000L;

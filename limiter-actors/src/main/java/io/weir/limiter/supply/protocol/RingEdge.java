@@ -1,6 +1,7 @@
 package io.weir.limiter.supply.protocol;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.SupplyEdge;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -24,32 +25,26 @@ import java.util.Set;
  * twice.
  */
 final class RingEdge {
-    /** After a move that exceeded the wide dead band, the narrow one counts for so many rounds: enough to level out. */
-    private static final int GO_ON_ROUNDS = 20;
-
-    /** A demand that changed by less than this fraction is not told again. */
-    private static final double SAME_DEMAND = 0.02;
-
     /**
-     * A topic's step at rest (wide dead band: noise starts nothing) and under way (narrow: what started gets finished).
+     * An estimate of which neither mean nor bounds changed by more than this fraction of the mean is not told again.
      */
-    record Steps(SupplyEdge begin, SupplyEdge goOn) {}
+    private static final double SAME_DEMAND = 0.02;
 
     /**
      * This end's view of a topic whose share the ring moves.
      *
      * @param refresh whether to tell it though nothing changed
      */
-    record Mine(PeerMessage.ShareAndDemand now, Steps steps, boolean refresh) {}
+    record Mine(PeerMessage.ShareAndDemand now, SupplyEdge step, boolean refresh) {}
 
     /** What a round tells the neighbour, and the hand-over that it leads to. */
     record Round(List<PeerMessage.ShareAndDemand> news, Optional<PendingDecision> handOver) {}
 
     /** A topic that both ends know of each other. */
-    private record Offer(Mine mine, PeerMessage.ShareAndDemand theirs, boolean moving) {
-        Holding handedOver(Bookkeeper keeper, SupplyEdge edge) {
+    private record Offer(Mine mine, PeerMessage.ShareAndDemand theirs) {
+        Holding handedOver(Bookkeeper keeper) {
             Holding share = keeper.ledger().share(theirs.topic());
-            return RingStep.handedOver(keeper, edge, share, mine.now.demand(), theirs.share(), theirs.demand());
+            return RingStep.handedOver(keeper, mine.step, share, mine.now.demand(), theirs.share(), theirs.demand());
         }
     }
 
@@ -67,8 +62,6 @@ final class RingEdge {
     private final Set<TopicName> awaitingNews = new HashSet<>();
     /** Topics that the next round looks at again, because a transfer was still open. */
     private final Set<TopicName> postponed = new HashSet<>();
-    /** Topics under way, each with the rounds for which the narrow dead band still counts. */
-    private final Map<TopicName, Integer> moving = new HashMap<>();
 
     private final Map<TopicName, Mine> mine = new HashMap<>();
 
@@ -88,8 +81,6 @@ final class RingEdge {
         List<PeerMessage.ShareAndDemand> news = new ArrayList<>();
         List<TopicName> topics = new ArrayList<>(postponed);
         postponed.clear();
-        moving.replaceAll((topic, rounds) -> rounds - 1);
-        moving.values().removeIf(rounds -> rounds == 0);
         for (Mine own : changed) {
             TopicName topic = own.now.topic();
             mine.put(topic, own);
@@ -111,19 +102,22 @@ final class RingEdge {
         lastTold.remove(topic);
         lastHeard.remove(topic);
         awaitingNews.remove(topic);
-        moving.remove(topic);
     }
 
     private boolean news(PeerMessage.ShareAndDemand now) {
         PeerMessage.ShareAndDemand before = lastTold.get(now.topic());
         return before == null
                 || !before.share().share().equals(now.share().share())
-                || differs(before.demand().rateMicros(), now.demand().rateMicros())
-                || differs(before.demand().backlogMicros(), now.demand().backlogMicros());
+                || differs(before.demand().rate(), now.demand().rate())
+                || differs(before.demand().backlog(), now.demand().backlog())
+                || differs(before.demand().waiting(), now.demand().waiting());
     }
 
-    private static boolean differs(long before, long now) {
-        return Math.abs(now - before) > SAME_DEMAND * Math.max(before, now);
+    private static boolean differs(Estimate before, Estimate now) {
+        double same = SAME_DEMAND * Math.max(before.meanMicros(), now.meanMicros());
+        return Math.abs(now.meanMicros() - before.meanMicros()) > same
+                || Math.abs(now.leastMicros() - before.leastMicros()) > same
+                || Math.abs(now.mostMicros() - before.mostMicros()) > same;
     }
 
     /** @param news what the neighbour told */
@@ -141,7 +135,7 @@ final class RingEdge {
         List<Offer> offers = new ArrayList<>();
         for (TopicName topic : topics) {
             if (mine.containsKey(topic) && lastHeard.containsKey(topic) && !awaitingNews.contains(topic)) {
-                offers.add(new Offer(mine.get(topic), lastHeard.get(topic), moving.containsKey(topic)));
+                offers.add(new Offer(mine.get(topic), lastHeard.get(topic)));
             }
         }
         return offers.isEmpty() ? Optional.empty() : Optional.of(new HandOver(this, offers));
@@ -158,13 +152,9 @@ final class RingEdge {
             if (awaitingNews.contains(topic)) {
                 continue;
             }
-            Holding large = offer.handedOver(keeper, offer.mine.steps.begin);
-            Holding part = offer.moving ? offer.handedOver(keeper, offer.mine.steps.goOn) : large;
+            Holding part = offer.handedOver(keeper);
             if (!part.isNone()) {
                 wanted.put(topic, part);
-            }
-            if (!large.isNone()) {
-                moving.put(topic, GO_ON_ROUNDS);
             }
         }
         awaitingNews.addAll(wanted.keySet());

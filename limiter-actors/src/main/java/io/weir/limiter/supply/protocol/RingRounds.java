@@ -30,10 +30,6 @@ import java.util.random.RandomGenerator;
  * the neighbours. How much to hand to a neighbour is each {@link RingEdge}'s decision.
  */
 final class RingRounds {
-    /** Weight of the last sample in the smoothed number of waiting messages. */
-    private static final double WAITING_WEIGHT = 0.25;
-    /** The dead band of a topic that already moves is narrower by this factor. */
-    private static final int NARROWER = 6;
     /** Within so many rounds every topic is told again, changed or not, in case a message was lost. */
     private static final int REFRESH_ROUNDS = 20;
 
@@ -45,8 +41,7 @@ final class RingRounds {
     private final Consumer<Effect> out;
     private final Consumer<PendingDecision> decide;
     private final Map<BrokerId, RingEdge> edges = new LinkedHashMap<>();
-    private final Map<TopicName, RingEdge.Steps> steps = new HashMap<>();
-    private final Map<TopicName, Double> waiting = new HashMap<>();
+    private final Map<TopicName, SupplyEdge> steps = new HashMap<>();
     /** Topics of which something may have changed since the last round. */
     private final Set<TopicName> changed = new HashSet<>();
 
@@ -141,16 +136,9 @@ final class RingRounds {
         }
     }
 
-    private Map<TopicName, Demand> demands(List<GateSample> samples) {
+    private static Map<TopicName, Demand> demands(List<GateSample> samples) {
         Map<TopicName, Demand> now = new HashMap<>();
-        for (GateSample sample : samples) {
-            double before = waiting.getOrDefault(sample.topic(), 0.0);
-            double smoothed = before + WAITING_WEIGHT * (sample.waiting() - before);
-            waiting.put(sample.topic(), smoothed);
-            Share limit = limits.last(sample.topic()).map(LimitRow::limit).orElse(Share.NONE);
-            now.put(sample.topic(), Pressure.demand(sample.demand(), smoothed, limit));
-        }
-        waiting.keySet().retainAll(now.keySet());
+        samples.forEach(sample -> now.put(sample.topic(), sample.demand()));
         return now;
     }
 
@@ -176,7 +164,7 @@ final class RingRounds {
             } else {
                 mine.add(new RingEdge.Mine(
                         new PeerMessage.ShareAndDemand(topic, share, demand(row)),
-                        steps(row),
+                        step(row),
                         refreshed.contains(topic)));
             }
         }
@@ -210,7 +198,8 @@ final class RingRounds {
         List<PeerMessage.ShareAndDemand> starving = mine.stream()
                 .map(RingEdge.Mine::now)
                 .filter(own -> withWaiting.contains(own.topic())
-                        && own.share().share().rateMicros() < own.demand().rateMicros())
+                        && (own.share().share().rateMicros() < own.demand().rateMicros()
+                                || own.demand().saturates(own.share().share())))
                 .toList();
         if (!starving.isEmpty()) {
             Holder asked = far.get((int) (rounds % far.size()));
@@ -222,19 +211,17 @@ final class RingRounds {
     private Demand demand(LimitRow row) {
         return row.sharing() == Sharing.STATIC
                 ? new Demand(Limit.MICROS, Limit.MICROS)
-                : demands.getOrDefault(row.topic(), new Demand(0, 0));
+                : demands.getOrDefault(row.topic(), Demand.NONE);
     }
 
-    private RingEdge.Steps steps(LimitRow row) {
+    private SupplyEdge step(LimitRow row) {
         return steps.computeIfAbsent(row.topic(), topic -> {
             int members = others.size() + 1;
             int degree = Math.min(2, Math.max(1, others.size()));
             Limit limit = new Limit(
                     Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
                     Math.max(Limit.MICROS, row.limit().burstMicros()));
-            return new RingEdge.Steps(
-                    new SupplyEdge(limit, members, degree, deadBand),
-                    new SupplyEdge(limit, members, degree, deadBand / NARROWER));
+            return new SupplyEdge(limit, members, degree, deadBand);
         });
     }
 
@@ -263,7 +250,7 @@ final class RingRounds {
             if (row.isPresent() && !row.get().limit().isNone() && mine.rateMicros() == 0) {
                 Holding part = RingStep.handedOver(
                         keeper,
-                        steps(row.get()).begin(),
+                        step(row.get()),
                         keeper.ledger().share(theirs.topic()),
                         mine,
                         theirs.share(),
@@ -278,9 +265,8 @@ final class RingRounds {
 
     // ---- read by the node
 
-    /** Waiting messages included. */
     Demand demand(TopicName topic) {
-        return demands.getOrDefault(topic, new Demand(0, 0));
+        return demands.getOrDefault(topic, Demand.NONE);
     }
 
     List<GateSample> busy() {

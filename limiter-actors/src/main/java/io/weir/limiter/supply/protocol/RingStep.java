@@ -11,8 +11,6 @@ import io.weir.limiter.supply.value.Holding;
  * accounts. It only says what is wanted; a {@link Bookkeeper} moves it.
  */
 final class RingStep {
-    private static final int ALL_OR_NOTHING_FACTOR = 2;
-
     private RingStep() {}
 
     /**
@@ -30,8 +28,7 @@ final class RingStep {
             return Holding.NONE;
         }
         Share step = edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand);
-        boolean theyNeedItMore = theirDemand.rateMicros() / ALL_OR_NOTHING_FACTOR > myDemand.rateMicros();
-        return keeper.part(mine, theirs, step, theyNeedItMore);
+        return keeper.part(mine, theirs, step, SupplyEdge.needsItMore(theirDemand, myDemand));
     }
 
     static Holding oneAccount(Holding mine) {

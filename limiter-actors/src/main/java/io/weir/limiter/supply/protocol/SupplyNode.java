@@ -373,7 +373,7 @@ public final class SupplyNode {
         return limits;
     }
 
-    /** Demand at this holder, waiting messages included. */
+    /** Demand at this holder, as of the last round. */
     public Demand demand(TopicName topic) {
         return ring.demand(topic);
     }

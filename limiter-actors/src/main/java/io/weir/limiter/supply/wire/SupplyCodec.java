@@ -3,6 +3,7 @@ package io.weir.limiter.supply.wire;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Account;
@@ -46,7 +47,8 @@ import java.util.function.Supplier;
  *   name      := length as an amount, UTF-8
  *   holder    := broker's name, incarnation as a long
  *   supply    := rate, burst, level as amounts          holding := leased, kept as supplies
- *   share     := rate, burst as amounts                 demand  := rate, backlog as amounts
+ *   share     := rate, burst as amounts                 demand  := rate, backlog, waiting as estimates
+ *   estimate  := lower bound, mean above it, upper bound above that, as amounts
  *   transfer  := from, to as holders, sequence as a long, map of topic to holding
  *   map, list := how many, as an amount, then each
  *   event     := kind (1 byte), then its record's fields in their order
@@ -265,8 +267,15 @@ public final class SupplyCodec {
         }
 
         void putDemand(Demand demand) {
-            putAmount(demand.rateMicros());
-            putAmount(demand.backlogMicros());
+            putEstimate(demand.rate());
+            putEstimate(demand.backlog());
+            putEstimate(demand.waiting());
+        }
+
+        private void putEstimate(Estimate estimate) {
+            putAmount(estimate.leastMicros());
+            putAmount(estimate.meanMicros() - estimate.leastMicros());
+            putAmount(estimate.mostMicros() - estimate.meanMicros());
         }
 
         void putDebt(Debt debt) {
@@ -420,7 +429,17 @@ public final class SupplyCodec {
         }
 
         Demand getDemand() {
-            return new Demand(getAmount(), getAmount());
+            return new Demand(getEstimate(), getEstimate(), getEstimate());
+        }
+
+        private Estimate getEstimate() {
+            long least = getAmount();
+            long mean = least + getAmount();
+            long most = mean + getAmount();
+            if (mean < least || most < mean) {
+                throw malformed("an estimate is larger than a long");
+            }
+            return new Estimate(least, mean, most);
         }
 
         Debt getDebt() {

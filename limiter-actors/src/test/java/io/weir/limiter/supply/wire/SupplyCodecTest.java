@@ -7,6 +7,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.actor.Adaptor;
 import io.weir.limiter.supply.actor.SupplyCoordinator;
@@ -85,7 +86,8 @@ class SupplyCodecTest {
 
     @Test
     void shouldReadWhatMessagesAreMadeOf() {
-        Demand demand = new Demand(1_500_000, Long.MAX_VALUE);
+        Demand demand = new Demand(
+                new Estimate(1, 1_500_000, Long.MAX_VALUE), Estimate.exactly(Long.MAX_VALUE), Estimate.exactly(7));
         SupplyCodec.Writer to = new SupplyCodec.Writer();
         to.putDemand(demand);
         to.putShare(new Share(1, 0));
@@ -279,7 +281,7 @@ class SupplyCodecTest {
         } else if (type == int.class) {
             return random.nextInt();
         } else if (type == Demand.class) {
-            return new Demand(amount(random), amount(random));
+            return new Demand(estimate(random), estimate(random), estimate(random));
         } else if (type == TopicName.class) {
             return new TopicName(name(random));
         } else if (type == BrokerId.class) {
@@ -312,6 +314,12 @@ class SupplyCodecTest {
 
     private static long amount(Random random) {
         return (random.nextLong() & Long.MAX_VALUE) >> random.nextInt(Long.SIZE - 1);
+    }
+
+    private static Estimate estimate(Random random) {
+        long[] bounds = {amount(random), amount(random), amount(random)};
+        Arrays.sort(bounds);
+        return new Estimate(bounds[0], bounds[1], bounds[2]);
     }
 
     private static String name(Random random) {

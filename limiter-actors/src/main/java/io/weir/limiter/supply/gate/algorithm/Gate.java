@@ -1,5 +1,6 @@
 package io.weir.limiter.supply.gate.algorithm;
 
+import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.Supply;
@@ -203,6 +204,11 @@ public final class Gate {
     /** Tokens that both buckets lack to be full: SRTM's unfinished work without what waits. */
     public long missingMicros(long nowNs) {
         return leased.burstMicros() - leased.levelMicros(nowNs) + kept.burstMicros() - kept.levelMicros(nowNs);
+    }
+
+    /** Whether neither account has a token, so that not even one message would pass. */
+    public boolean empty(long nowNs) {
+        return leased.levelMicros(nowNs) < Limit.MICROS && kept.levelMicros(nowNs) < Limit.MICROS;
     }
 
     TokenBucket leased() {

@@ -1,0 +1,201 @@
+package io.weir.limiter.simulation.supply;
+
+import static io.weir.config.value.Limit.MICROS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.value.Limit;
+import io.weir.limiter.algorithm.Share;
+import io.weir.limiter.algorithm.Sharing;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+/** Supply follows means: a broker's own times and classes, and publishers of every kind. */
+class SharingWorldTest {
+    /** Measured on a real cluster, where shares followed noise and messages waited a hundred times as long. */
+    private static final Limit LIMIT = Limit.of(10_000, 27);
+
+    private static final double LOAD = 3_000;
+    private static final int OPEN = 1_000;
+    private static final int SEEDS = 5;
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldNotBeWorseThanStaticWhenDemandIsEqualAndSteady(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld fixed = steady(Sharing.STATIC, seed, false);
+            SharingWorld world = steady(sharing, seed, false);
+            for (double quantile : new double[] {0.5, 0.95, 0.99}) {
+                assertThat(world.accessDelay().quantile(quantile))
+                        .as("%s's access delay, quantile %s, seed %d", sharing, quantile, seed)
+                        .isLessThanOrEqualTo(fixed.accessDelay().quantile(quantile) * 1.05 + 1e-5);
+            }
+            assertEvenRates(world, 0.01, seed);
+            assertThat(world.transfers()).as("transfers, seed %d", seed).isLessThanOrEqualTo(4);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldKeepEvenSharesWhenTheThreadsStandStillNowAndThen(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            assertEvenRates(steady(sharing, seed, true), 0.02, seed);
+        }
+    }
+
+    private static SharingWorld steady(Sharing sharing, long seed, boolean stalls) {
+        SharingWorld world = even(LIMIT, sharing, seed);
+        for (int broker = 0; broker < 3; broker++) {
+            world.publish(broker, LOAD, OPEN);
+        }
+        if (stalls) {
+            world.stall(2, 10e6);
+        }
+        world.run(3);
+        world.measure();
+        world.run(40);
+        return world;
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldComeBackToEvenSharesWhenTheyAreFarFromThem(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = new SharingWorld(shares(27, 6_000, 3_600, 400), sharing, seed);
+            for (int broker = 0; broker < 3; broker++) {
+                world.publish(broker, LOAD, OPEN);
+            }
+            // What could not be sent meanwhile has to be caught up with, too.
+            world.run(30);
+            assertEvenRates(world, 0.06, seed);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldGiveEqualPartsToPublishersThatWaitForTheirAnswers(Sharing sharing) {
+        for (int publishers : new int[] {1, 4, 100}) {
+            for (long seed = 1; seed <= SEEDS; seed++) {
+                SharingWorld world = new SharingWorld(shares(90, 694, 164, 42), sharing, seed);
+                for (int broker = 0; broker < 3; broker++) {
+                    world.publishWhenAnswered(broker, publishers);
+                }
+                world.run(20);
+                world.measure();
+                world.run(20);
+                for (int broker = 0; broker < 3; broker++) {
+                    assertThat(world.admitted(broker) / (double) world.admitted())
+                            .as("broker %d, %d publishers each, seed %d", broker, publishers, seed)
+                            .isBetween(0.95 / 3, 1.05 / 3);
+                }
+                assertThat(world.admitted()).isGreaterThan((long) (0.97 * 900 * 20));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldMoveNothingWhenABurstIsShorterThanTheWindow(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(LIMIT, sharing, seed);
+            for (int broker = 0; broker < 3; broker++) {
+                world.publish(broker, 1_000, OPEN);
+            }
+            world.run(15);
+            List<Share> before = shares(world);
+            // 6,000 messages while 3,333 tokens come; the line is gone 0.8 s later.
+            world.publish(0, 6_000, OPEN);
+            world.run(0.7);
+            world.publish(0, 1_000, OPEN);
+            world.run(15);
+            assertThat(shares(world)).as("seed %d", seed).isEqualTo(before);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldTakeSupplyAlongWhenDemandMovesToAnotherBroker(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(LIMIT, sharing, seed);
+            world.publish(0, 9_000, OPEN);
+            world.run(20);
+            assertThat(world.share(0).rateMicros()).as("seed %d", seed).isGreaterThan(9_000 * MICROS);
+            world.publish(0, 0, OPEN);
+            world.publish(1, 9_000, OPEN);
+            world.run(sharing == Sharing.GOSSIP ? 5.5 : 6.5);
+            assertThat(world.share(1).rateMicros()).as("seed %d", seed).isGreaterThan(9_000 * MICROS);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldTakeSupplyAlongWhenATopicIsSlow(Sharing sharing) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(Limit.of(30, 6), sharing, seed);
+            world.publish(0, 10, OPEN);
+            world.run(30);
+            world.publish(0, 0, OPEN);
+            world.publish(1, 20, OPEN);
+            world.run(15);
+            assertThat(world.share(1).rateMicros()).as("seed %d", seed).isGreaterThan(20 * MICROS);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "STATIC")
+    void shouldUseTheLimitWhenThereIsEnoughDemandWhereverItIs(Sharing sharing) {
+        double[][] loads = {{20_000, 0, 0}, {8_000, 4_000, 4_000}, {12_000, 500, 100}};
+        for (double[] load : loads) {
+            SharingWorld world = even(LIMIT, sharing, 1);
+            for (int broker = 0; broker < 3; broker++) {
+                world.publish(broker, load[broker], OPEN);
+            }
+            world.run(10);
+            world.measure();
+            world.run(30);
+            assertThat(world.admitted() / 30.0)
+                    .as("%s at %s", sharing, Arrays.toString(load))
+                    .isGreaterThan(0.97 * LIMIT.ratePerSecond());
+        }
+    }
+
+    @Test
+    void shouldLetNobodyStarveWhoNeedsLittleBesideOneWhoWantsAll() {
+        SharingWorld world = even(LIMIT, Sharing.GOSSIP, 1);
+        world.publishWhenAnswered(0, 500);
+        world.publish(1, 1_000, OPEN);
+        world.publish(2, 1_000, OPEN);
+        world.run(20);
+        world.measure();
+        world.run(20);
+        assertThat(world.admitted(1)).isGreaterThan(19_000);
+        assertThat(world.admitted(2)).isGreaterThan(19_000);
+        assertThat(world.admitted()).isGreaterThan((long) (0.97 * 200_000));
+    }
+
+    private static SharingWorld even(Limit limit, Sharing sharing, long seed) {
+        return new SharingWorld(Share.even(limit, 3), sharing, seed);
+    }
+
+    private static List<Share> shares(long burst, long... rates) {
+        return Arrays.stream(rates)
+                .mapToObj(rate -> new Share(rate * MICROS, burst / rates.length * MICROS))
+                .toList();
+    }
+
+    private static List<Share> shares(SharingWorld world) {
+        return List.of(world.share(0), world.share(1), world.share(2));
+    }
+
+    private static void assertEvenRates(SharingWorld world, double within, long seed) {
+        double even = LIMIT.rateMicros() / 3.0;
+        for (int broker = 0; broker < 3; broker++) {
+            assertThat((double) world.share(broker).rateMicros())
+                    .as("share of broker %d, seed %d", broker, seed)
+                    .isBetween(even * (1 - within), even * (1 + within));
+        }
+    }
+}
