@@ -11,7 +11,8 @@ import java.util.OptionalDouble;
 
 /**
  * One configuration under load once. The delays are those of messages that got their tokens from the beginning of the
- * measured time until nothing was on its way; costs are those of the measured time.
+ * measured time until nothing was on its way; costs are those of the measured time and up to a second before it, over
+ * the messages of that time.
  */
 final class PenaltyRound implements Trial.Watcher {
     /** What a broker had of the limit. */
@@ -27,6 +28,8 @@ final class PenaltyRound implements Trial.Watcher {
      * @param sent messages, the warm-up included
      * @param admitted those that got tokens, by the brokers' count
      * @param access from arrival to token, by the brokers' stamps
+     * @param countedFromMillis how long after the beginning of the measured time the brokers were asked what they had
+     *     counted before
      * @param ideal what perfect buckets would have done with the same sendings, split as the configuration's is, in
      *     equal parts that stay
      * @param idealOfOne the same of one bucket for all
@@ -41,6 +44,7 @@ final class PenaltyRound implements Trial.Watcher {
             long sent,
             long admitted,
             AccessDelays access,
+            double countedFromMillis,
             AccessDelays ideal,
             AccessDelays idealOfOne,
             Long transfers,
@@ -62,6 +66,7 @@ final class PenaltyRound implements Trial.Watcher {
     private Generator generator;
     private boolean stopped;
     private volatile DelayTotals countedBefore;
+    private volatile double countedFromMillis;
     private volatile PenaltyProbe.Costs costsBefore;
     private volatile PenaltyProbe.Costs costsAfter;
     private volatile List<Share> shares;
@@ -101,17 +106,19 @@ final class PenaltyRound implements Trial.Watcher {
         DelayTotals atEnd = probe.delays();
         AccessDelays access = AccessDelays.counted(atEnd.minus(countedBefore));
         double transfers = difference(costsBefore.transfers(), costsAfter.transfers());
+        double messages = difference(costsBefore.admitted(), costsAfter.admitted());
         int brokers = tcp.size();
         return new Outcome(
                 round,
                 log.messages(),
                 atEnd.messages() - atBegin.messages(),
                 access,
+                countedFromMillis,
                 AccessDelays.ideal(log, limit, brokers),
                 AccessDelays.ideal(log, limit, 1),
                 Double.isNaN(transfers) ? null : (Long) Math.round(transfers),
-                perMessage(costsBefore.cpuSeconds(), costsAfter.cpuSeconds(), access.messages(), 1e6),
-                perMessage(costsBefore.borrowFrames(), costsAfter.borrowFrames(), access.messages(), 1),
+                perMessage(costsBefore.cpuSeconds(), costsAfter.cpuSeconds(), messages, 1e6),
+                perMessage(costsBefore.borrowFrames(), costsAfter.borrowFrames(), messages, 1),
                 shares,
                 result);
     }
@@ -127,7 +134,7 @@ final class PenaltyRound implements Trial.Watcher {
         return after.orElse(Double.NaN) - before.orElse(Double.NaN);
     }
 
-    private static Double perMessage(OptionalDouble before, OptionalDouble after, long messages, double unit) {
+    private static Double perMessage(OptionalDouble before, OptionalDouble after, double messages, double unit) {
         double each = unit * difference(before, after) / messages;
         return Double.isFinite(each) ? (Double) each : null;
     }
@@ -142,11 +149,17 @@ final class PenaltyRound implements Trial.Watcher {
     }
 
     @Override
+    public void aboutToMeasure() {
+        // Early, because answering this costs a broker some milliseconds: they are not to be among the delays.
+        orStop(() -> costsBefore = probe.costs());
+    }
+
+    @Override
     public void measureFromNow() {
-        // The delays last: what the other question costs the broker is then not among them.
+        long fromNs = System.nanoTime();
         orStop(() -> {
-            costsBefore = probe.costs();
             countedBefore = probe.delays();
+            countedFromMillis = (System.nanoTime() - fromNs) / 1e6;
         });
     }
 

@@ -128,7 +128,7 @@ class PenaltyTest {
         Result result = new Result(
                 10, 10, micros, micros, micros, micros, micros, 1, null, null, null, null, null, null, 10, 0, 0, 0, 0,
                 1);
-        return new PenaltyRound.Outcome(round, 10, 10, access, access, access, null, null, null, List.of(), result);
+        return new PenaltyRound.Outcome(round, 10, 10, access, 1, access, access, null, null, null, List.of(), result);
     }
 
     @Test
