@@ -32,15 +32,21 @@ final class PenaltyProbe {
     /**
      * What all brokers together used so far, for all topics: only one has a load.
      *
+     * @param admitted messages that got tokens
      * @param borrowFrames unknown where brokers do not count them
      */
-    record Costs(OptionalDouble cpuSeconds, OptionalDouble transfers, OptionalDouble borrowFrames) {}
+    record Costs(
+            OptionalDouble admitted,
+            OptionalDouble cpuSeconds,
+            OptionalDouble transfers,
+            OptionalDouble borrowFrames) {}
 
     Costs costs() {
         List<String> metrics = cluster.askEach("/metrics").stream()
                 .map(answer -> new String(answer.body(), StandardCharsets.UTF_8))
                 .toList();
         return new Costs(
+                sum(metrics, "weir_messages_admitted_total", 1),
                 sum(metrics, "weir_process_cpu_time_ns_total", 1e-9),
                 sum(metrics, "weir_supply_transfers_sent_total", 1),
                 sum(metrics, "weir_borrow_frames_total", 1));

@@ -11,7 +11,8 @@ import java.util.OptionalDouble;
 
 /**
  * One configuration under load once. The delays are those of messages that got their tokens from the beginning of the
- * measured time until nothing was on its way; costs are those of the measured time.
+ * measured time until nothing was on its way; costs are those of the measured time and up to a second before it, over
+ * the messages of that time.
  */
 final class PenaltyRound implements Trial.Watcher {
     /** What a broker had of the limit. */
@@ -105,6 +106,7 @@ final class PenaltyRound implements Trial.Watcher {
         DelayTotals atEnd = probe.delays();
         AccessDelays access = AccessDelays.counted(atEnd.minus(countedBefore));
         double transfers = difference(costsBefore.transfers(), costsAfter.transfers());
+        double messages = difference(costsBefore.admitted(), costsAfter.admitted());
         int brokers = tcp.size();
         return new Outcome(
                 round,
@@ -115,8 +117,8 @@ final class PenaltyRound implements Trial.Watcher {
                 AccessDelays.ideal(log, limit, brokers),
                 AccessDelays.ideal(log, limit, 1),
                 Double.isNaN(transfers) ? null : (Long) Math.round(transfers),
-                perMessage(costsBefore.cpuSeconds(), costsAfter.cpuSeconds(), access.messages(), 1e6),
-                perMessage(costsBefore.borrowFrames(), costsAfter.borrowFrames(), access.messages(), 1),
+                perMessage(costsBefore.cpuSeconds(), costsAfter.cpuSeconds(), messages, 1e6),
+                perMessage(costsBefore.borrowFrames(), costsAfter.borrowFrames(), messages, 1),
                 shares,
                 result);
     }
@@ -132,7 +134,7 @@ final class PenaltyRound implements Trial.Watcher {
         return after.orElse(Double.NaN) - before.orElse(Double.NaN);
     }
 
-    private static Double perMessage(OptionalDouble before, OptionalDouble after, long messages, double unit) {
+    private static Double perMessage(OptionalDouble before, OptionalDouble after, double messages, double unit) {
         double each = unit * difference(before, after) / messages;
         return Double.isFinite(each) ? (Double) each : null;
     }
@@ -147,11 +149,15 @@ final class PenaltyRound implements Trial.Watcher {
     }
 
     @Override
+    public void aboutToMeasure() {
+        // Early, because answering this costs a broker some milliseconds: they are not to be among the delays.
+        orStop(() -> costsBefore = probe.costs());
+    }
+
+    @Override
     public void measureFromNow() {
-        // The delays last: what the other question costs the broker is then not among them.
         long fromNs = System.nanoTime();
         orStop(() -> {
-            costsBefore = probe.costs();
             countedBefore = probe.delays();
             countedFromMillis = (System.nanoTime() - fromNs) / 1e6;
         });

@@ -37,7 +37,10 @@ final class Trial {
         /** Before the load begins. */
         default void begins(Generator generator) {}
 
-        /** The measured time begins; on the watching thread, as the next. */
+        /** The measured time begins in a second, or in half the warm-up; on the watching thread, as what follows. */
+        default void aboutToMeasure() {}
+
+        /** The measured time begins. */
         default void measureFromNow() {}
 
         /** It is over; what was sent may still be on its way. */
@@ -79,6 +82,7 @@ final class Trial {
             for (long atMs = 0; atMs < measuredMs; atMs += LOOK_EVERY_MS) {
                 watch.schedule(this::look, warmUpMs + atMs, TimeUnit.MILLISECONDS);
             }
+            watch.schedule(watcher::aboutToMeasure, Math.max(warmUpMs / 2, warmUpMs - 1_000), TimeUnit.MILLISECONDS);
             watch.schedule(watcher::measureFromNow, warmUpMs, TimeUnit.MILLISECONDS);
             watch.schedule(this::look, warmUpMs + measuredMs, TimeUnit.MILLISECONDS);
             watch.schedule(watcher::measured, warmUpMs + measuredMs, TimeUnit.MILLISECONDS);

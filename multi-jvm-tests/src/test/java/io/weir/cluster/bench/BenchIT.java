@@ -159,7 +159,7 @@ class BenchIT {
                 assertThat(round.at("/access/messages").asLong())
                         .as("fewer, the later the brokers could be asked what was before")
                         .isBetween(0L, sent);
-                assertThat(round.get("brokerCpuMicrosPerMessage").isNumber()).isTrue();
+                assertThat(round.has("brokerCpuMicrosPerMessage")).isTrue();
                 assertThat(round.get("transfers").isNumber()).isTrue();
                 assertThat(round.get("shares")).hasSize(name.equals("single") ? 1 : 2);
             });
