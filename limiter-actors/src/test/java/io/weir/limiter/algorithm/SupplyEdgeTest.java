@@ -66,6 +66,87 @@ class SupplyEdgeTest {
     }
 
     @Test
+    void shouldMoveNothingWithinTheErrorOfMeasurement() {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        Demand less = new Demand(estimate(80, 90, 100), estimate(4, 8, 12), Estimate.NONE);
+        Demand more = new Demand(estimate(99, 110, 121), estimate(8, 16, 24), Estimate.NONE);
+        assertThat(edge.handedOver(share, less, share, more)).isEqualTo(Share.NONE);
+        Demand surelyMore = new Demand(estimate(120, 130, 140), estimate(8, 16, 24), Estimate.NONE);
+        assertThat(edge.handedOver(share, less, share, surelyMore).rateMicros())
+                .as("half of what makes 100 and 120 equal")
+                .isBetween(4 * MICROS, 5 * MICROS);
+    }
+
+    @Test
+    void shouldKeepWhatItMayNeedWhenTheNeighbourWantsAll() {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        Demand mine = new Demand(estimate(50, 60, 70), estimate(4, 8, 12), Estimate.NONE);
+        assertThat(edge.handedOver(share, mine, share, saturated(100, 500)).rateMicros())
+                .isEqualTo(15 * MICROS);
+        assertThat(edge.handedOver(share, saturated(100, 500), share, mine).rateMicros())
+                .as("back")
+                .isZero();
+    }
+
+    @Test
+    void shouldWaitAndSeeWhenTheNeighbourHasJustBeenGivenMore() {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        Demand mine = new Demand(estimate(50, 60, 70), estimate(4, 8, 12), Estimate.NONE);
+        Demand lately = saturated(40, 2);
+        assertThat(edge.handedOver(share, mine, share, lately).rateMicros()).isZero();
+        assertThat(edge.handedOver(share, lately, share, mine).rateMicros()).isZero();
+    }
+
+    /** Two brokers whose publishers wait for every answer: what arrives is what is let through. */
+    @Test
+    void shouldShareByHowManyWaitWhereDemandIsHidden() {
+        assertThat(rateOfFirstAfterRounds(4, 4)).isBetween(440L, 460L);
+        assertThat(rateOfFirstAfterRounds(4, 8)).isBetween(290L, 310L);
+        assertThat(rateOfFirstAfterRounds(1, 1)).isBetween(440L, 460L);
+    }
+
+    /** 850 and 50 of 900 at first, each letting through what it has. */
+    private static long rateOfFirstAfterRounds(int waitingAtFirst, int waitingAtSecond) {
+        SupplyEdge edge = new SupplyEdge(Limit.of(900, 900), 2, 1, 0.005);
+        Share first = new Share(850 * MICROS, 450 * MICROS);
+        Share second = new Share(50 * MICROS, 450 * MICROS);
+        for (int round = 0; round < 20; round++) {
+            Demand atFirst = saturated(first.rateMicros() / MICROS, waitingAtFirst);
+            Demand atSecond = saturated(second.rateMicros() / MICROS, waitingAtSecond);
+            Share given = edge.handedOver(first, atFirst, second, atSecond);
+            Share taken = edge.handedOver(second, atSecond, first, atFirst);
+            assertThat(given.rateMicros()).as("a tenth at once").isLessThanOrEqualTo(first.rateMicros() / 10);
+            first = first.minus(given).plus(taken);
+            second = second.minus(taken).plus(given);
+        }
+        return first.rateMicros() / MICROS;
+    }
+
+    @Test
+    void shouldGoByArrivalsWhereMoreArrivesThanBothAdmit() {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        assertThat(edge.handedOver(share, saturated(200, 500), share, saturated(600, 500))
+                        .rateMicros())
+                .as("to 50 and 150, by half")
+                .isBetween(25 * MICROS - 2, 25 * MICROS);
+    }
+
+    private static Estimate estimate(long least, long mean, long most) {
+        return new Estimate(least * MICROS, mean * MICROS, most * MICROS);
+    }
+
+    private static Demand saturated(long messagesPerSecond, long waiting) {
+        return new Demand(
+                Estimate.exactly(messagesPerSecond * MICROS),
+                Estimate.exactly(10 * MICROS),
+                Estimate.exactly(waiting * MICROS));
+    }
+
+    @Test
     void shouldConserveAndNeverStrandARateWhateverTheDemands() {
         for (long seed = 0; seed < SEEDS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);

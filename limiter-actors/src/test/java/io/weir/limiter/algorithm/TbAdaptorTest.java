@@ -45,6 +45,45 @@ class TbAdaptorTest {
     }
 
     @Test
+    void shouldDivideWhatOthersDoNotNeedByHowManyWait() {
+        Limit limit = Limit.of(1_000, 100);
+        List<Share> held = Share.even(limit, 4);
+        Demand open = new Demand(
+                new Estimate(80 * MICROS, 90 * MICROS, 100 * MICROS), Estimate.exactly(10 * MICROS), Estimate.NONE);
+        List<Demand> demands = List.of(saturated(250, 10), open, saturated(250, 30), open);
+        List<Share> shares = new TbAdaptor(limit).shares(held, demands);
+
+        assertThat(shares.get(1).rateMicros()).isEqualTo(100 * MICROS);
+        assertThat(shares.get(3).rateMicros()).isEqualTo(100 * MICROS);
+        // Two minimum shares of 2.5, and a quarter and three quarters of the rest of 795.
+        assertThat(shares.get(0).rateMicros()).isEqualTo(201_250_000);
+        assertThat(shares.get(2).rateMicros()).isEqualTo(598_750_000);
+        assertThat(new TbAdaptor(limit).ratesFit(held, demands, MICROS)).isFalse();
+    }
+
+    @Test
+    void shouldFitWithinTheErrorsAndNotBeyond() {
+        Limit limit = Limit.of(1_000, 100);
+        List<Share> held = Share.even(limit, 2);
+        Demand some = new Demand(
+                new Estimate(360 * MICROS, 400 * MICROS, 440 * MICROS), Estimate.exactly(MICROS), Estimate.NONE);
+        Demand more = new Demand(
+                new Estimate(420 * MICROS, 460 * MICROS, 500 * MICROS), Estimate.exactly(MICROS), Estimate.NONE);
+        Demand much = new Demand(
+                new Estimate(450 * MICROS, 500 * MICROS, 550 * MICROS), Estimate.exactly(MICROS), Estimate.NONE);
+        assertThat(new TbAdaptor(limit).ratesFit(held, List.of(some, more), 0)).isTrue();
+        assertThat(new TbAdaptor(limit).ratesFit(held, List.of(some, much), 0)).isFalse();
+        assertThat(new TbAdaptor(limit).burstsFit(held, List.of(some, much))).isTrue();
+    }
+
+    private static Demand saturated(long messagesPerSecond, long waiting) {
+        return new Demand(
+                Estimate.exactly(messagesPerSecond * MICROS),
+                Estimate.exactly(10 * MICROS),
+                Estimate.exactly(waiting * MICROS));
+    }
+
+    @Test
     void shouldConserveTheLimitExactlyWhateverTheDemands() {
         for (long seed = 0; seed < SEEDS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
