@@ -30,6 +30,11 @@ import java.util.random.RandomGenerator;
  * the neighbours. How much to hand to a neighbour is each {@link RingEdge}'s decision.
  */
 final class RingRounds {
+    /**
+     * A static topic's demand has no noise and never changes, so its shares can become equal to a part of the dead
+     * band.
+     */
+    private static final int STATIC_PARTS = 10;
     /** Within so many rounds every topic is told again, changed or not, in case a message was lost. */
     private static final int REFRESH_ROUNDS = 20;
 
@@ -221,7 +226,8 @@ final class RingRounds {
             Limit limit = new Limit(
                     Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
                     Math.max(Limit.MICROS, row.limit().burstMicros()));
-            return new SupplyEdge(limit, members, degree, deadBand);
+            double least = row.sharing() == Sharing.STATIC ? deadBand / STATIC_PARTS : deadBand;
+            return new SupplyEdge(limit, members, degree, least);
         });
     }
 

@@ -163,6 +163,14 @@ class SharingWorldTest {
     }
 
     @Test
+    void shouldMakeStaticSharesEqualWhateverTheDemandIs() {
+        SharingWorld world = new SharingWorld(shares(27, 3_325, 3_275, 3_400), Sharing.STATIC, 1);
+        world.publish(0, 5_000, OPEN);
+        world.run(10);
+        assertEvenRates(world, 0.003, 1);
+    }
+
+    @Test
     void shouldLetNobodyStarveWhoNeedsLittleBesideOneWhoWantsAll() {
         SharingWorld world = even(LIMIT, Sharing.GOSSIP, 1);
         world.publishWhenAnswered(0, 500);
