@@ -33,7 +33,7 @@ public final class SupplySim implements Experiment {
             "availability after healing",
             "a state machine refused");
     /** Some flaws need a rare coincidence; directed faults bring it about within this many seeds. */
-    private static final int SEEDS_A_FLAW = 100;
+    private static final int SEEDS_A_FLAW = 200;
 
     @Override
     public String name() {
