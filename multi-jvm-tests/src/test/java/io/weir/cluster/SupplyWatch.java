@@ -155,7 +155,7 @@ final class SupplyWatch implements AutoCloseable {
                             change.atNs, topic.value(), change.limit.ratePerSecond(), change.limit.burstMessages());
                 }
             }));
-            AdmissionHistory.read(history).forEach(writer::admitted);
+            writer.recorded(AdmissionHistory.readAll(history));
             writer.store(last.atNs, last.stored);
         }
         return file;

@@ -7,6 +7,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
@@ -121,6 +122,41 @@ class AdmissionCheckTest {
         assertThat(new AdmissionCheck(every(10, 0, 1_000, "b2")).everyHolder(stored))
                 .as("one that holds nothing")
                 .hasSize(1);
+    }
+
+    /** b1 uses all of its 100 a second, and then admits 19 more at once, which others lent it. */
+    @Test
+    void shouldCountWhatBrokersLendEachOtherWhenEachIsLookedAtAlone() {
+        Supply held = new Supply(100 * M, 20 * M, 0);
+        StoredSupply stored =
+                stored(entry("b1", 1, 1_000, new Minted(TOPIC, 1, Holding.of(Account.LEASED, held), noDebt())));
+        List<Admission> admitted = new ArrayList<>(every(10, 0, 2_000, "b1"));
+        for (int i = 0; i < 19; i++) {
+            admitted.add(at("b1", 2_000));
+        }
+        Borrowed came = borrowed("b1", 2_000, 19 * M, SECOND);
+        Borrowed went = borrowed("b1", 1_990, -19 * M, SECOND);
+
+        assertThat(new AdmissionCheck(admitted).everyHolder(stored)).hasSize(1);
+        assertThat(new AdmissionCheck(admitted, List.of(came)).everyHolder(stored))
+                .isEmpty();
+        assertThat(new AdmissionCheck(admitted, List.of(came, went)).everyHolder(stored))
+                .as("what was lent can't be used")
+                .hasSize(1);
+    }
+
+    @Test
+    void shouldFindALoanWithoutALease() {
+        Borrowed late = borrowed("b1", 2_000, -M, 0);
+        Borrowed received = borrowed("b2", 2_000, M, 0);
+
+        assertThat(new AdmissionCheck(List.of(), List.of(late, received)).leases())
+                .hasSize(1)
+                .allMatch(violation -> violation.invariant().equals("C4"));
+    }
+
+    private static Borrowed borrowed(String broker, long ms, long micros, long leaseLeftNs) {
+        return new Borrowed(new BrokerId(broker), 1, TOPIC, ms * MS + SECOND, micros, leaseLeftNs);
     }
 
     @Test

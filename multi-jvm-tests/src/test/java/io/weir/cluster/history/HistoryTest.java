@@ -9,6 +9,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
+import io.weir.limiter.supply.gate.AdmissionHistory.Borrowed;
 import io.weir.limiter.supply.protocol.Ledger;
 import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Debt;
@@ -49,12 +50,14 @@ class HistoryTest {
         Path file = directory.resolve("deep/in/it/history.jsonl");
         Admission leased = new Admission(new BrokerId("b1"), 3, TOPIC, 7, 2, false, 99);
         Admission kept = new Admission(new BrokerId("b1"), 3, TOPIC, 8, 1, true, AdmissionCheck.LEASE_UNKNOWN);
+        Borrowed lent = new Borrowed(new BrokerId("b2"), 4, TOPIC, 8, -2_500_000, 77);
         try (HistoryWriter writer = new HistoryWriter(file)) {
             writer.setup(-5, Map.of("seed", 7, "brokers", 3, "saturated", List.of("orders"), "nested", Map.of("a", 1)));
             writer.limitAsked(1, "orders", 10, 5);
             writer.limit(2, "orders", 10.5, 5);
             writer.admitted(leased);
             writer.admitted(kept);
+            writer.borrowed(lent);
             writer.channel(3, "orders", "audit");
             writer.publish(4, "p1", 1, HistoryWriter.Outcome.invoke, "orders", "a \"quoted\" id\n", null, null);
             writer.publish(5, "p1", 1, HistoryWriter.Outcome.ok, "orders", "a \"quoted\" id\n", "b1", null);
@@ -67,6 +70,7 @@ class HistoryTest {
         History history = History.read(file);
 
         assertThat(history.admissions()).containsExactly(leased, kept);
+        assertThat(history.borrowed()).containsExactly(lent);
         assertThat(history.setup()).containsEntry("seed", 7).containsEntry("nested", Map.of("a", 1));
         assertThat(history.saturated()).containsExactly(TOPIC);
         assertThat(history.limits().get(TOPIC).steps())

@@ -38,6 +38,7 @@ final class SupplyMetrics {
         level = perTopic(registry, "topic.level", "Tokens in this broker's bucket");
         demand = perTopic(registry, "topic.demand", "Messages a second that arrive here, admitted or not");
         count(registry, "supply.rounds", counters.rounds, "Rounds in which neighbours compared what they hold");
+        count(registry, "supply.messages", counters.messages, "Messages of the supply protocol to other brokers");
         count(registry, "supply.transfers.sent", counters.sent, "Transfers to other brokers that were stored");
         count(
                 registry,
