@@ -31,6 +31,7 @@ import java.util.TreeMap;
  *   limit        t topic rate burst [mode]   in effect: a raise from when it was asked for, a lowering when done
  *   limit-asked  t topic rate burst                 somebody wants this limit
  *   admit        t topic broker [inc] [cost] [kept] [leaseLeftNs]       a message took its tokens
+ *   borrow       t topic broker inc micros leaseLeftNs           level that came, or went if below 0
  *   publish      t topic id phase [client] [op] [broker] [reason]  phase: invoke, ok, fail (not in), info (unknown)
  *   deliver      t topic channel id [client] [attempts] [broker]
  *   channel      t topic channel                    is there from now on

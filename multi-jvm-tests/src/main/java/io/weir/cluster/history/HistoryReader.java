@@ -36,6 +36,7 @@ final class HistoryReader {
             "limit",
             "limit-asked",
             "admit",
+            "borrow",
             "publish",
             "deliver",
             "channel",
