@@ -26,7 +26,8 @@ import java.util.Arrays;
  *       the way there and back.
  *   <li><i>Backing off</i>: a peer that gave less than half a message is left alone for a round trip, then for twice as
  *       long, up to {@value #LONGEST_PAUSE_MS} ms. So when the whole cluster is at its limit hardly anybody asks.
- *   <li><i>How much</i>: half of the difference, and never so much that own refill could not complete one message.
+ *   <li><i>How much</i>: half of the difference, no more than the peer seems to have, and never so much that own refill
+ *       could not complete one message: room that is kept for a reply is lost to refill until the reply comes.
  *   <li><i>How much to keep</i>: the giver gives half the difference of e, at most what was asked and at most its e.
  * </ul>
  *
@@ -52,7 +53,7 @@ public class Borrowing {
     /** Less than a hundredth of a message is not worth two. */
     private static final long LEAST_ASKED_MICROS = Limit.MICROS / 100;
 
-    static final int LONGEST_PAUSE_MS = 20;
+    static final int LONGEST_PAUSE_MS = 200;
     private static final long LONGEST_PAUSE_NS = LONGEST_PAUSE_MS * 1_000_000L;
     private static final long NO_REQUEST = 0;
     /** For {@link #ask}. */
@@ -121,7 +122,9 @@ public class Borrowing {
         if (richest < 0) {
             return false;
         }
-        long wanted = Math.min(Math.max((long) (most - hoped) / 2, Math.min(Limit.MICROS, -hoped)), room);
+        // No room is kept for what the peer can hardly have: own refill may need it.
+        long half = Math.max((long) (most - hoped) / 2, Math.min(Limit.MICROS, -hoped));
+        long wanted = Math.min(Math.min(half, Math.max(Limit.MICROS, (long) most)), room);
         if (wanted < LEAST_ASKED_MICROS) {
             return false;
         }

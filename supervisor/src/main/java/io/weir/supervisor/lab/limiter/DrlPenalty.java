@@ -38,7 +38,7 @@ public final class DrlPenalty implements Experiment {
     private static final int MAX_K = 6;
     private static final double PAPER_P99_MS = 14.7;
     private static final double BORROWING_P99_MS = 0.8;
-    private static final double BORROWING_CONTROL = 2.3;
+    private static final double BORROWING_CONTROL = 1.2;
     private static final long MICROSECOND_NS = 1_000;
     private static final long LINK_NS = 50 * MICROSECOND_NS;
     private static final double WARM_UP_SECONDS = 1;
