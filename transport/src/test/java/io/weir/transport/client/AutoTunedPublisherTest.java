@@ -295,7 +295,9 @@ class AutoTunedPublisherTest {
 
     @Test
     void shouldNotWaitForRoomOnItsOwnThread() throws IOException {
-        try (ScriptedBroker broker = new ScriptedBroker();
+        // Not before the rest is chained: it would run on this thread, which may wait.
+        CountDownLatch isChained = new CountDownLatch(1);
+        try (ScriptedBroker broker = new ScriptedBroker().answeringAfter(isChained, bodies -> ScriptedBroker.OK);
                 WeirClient client = WeirClient.create(clientOf(broker));
                 AutoTunedPublisher publisher =
                         client.publisher(DEFAULTS.withStore(1, 1 << 20, Duration.ofSeconds(30)))) {
@@ -304,6 +306,7 @@ class AutoTunedPublisherTest {
                     .thenCompose(outcome -> publisher
                             .publish("orders", bytes("b"))
                             .thenCombine(publisher.publish("orders", bytes("c")), (b, c) -> c));
+            isChained.countDown();
 
             assertThat(chained.join()).isInstanceOf(Outcome.Failed.class);
         }
