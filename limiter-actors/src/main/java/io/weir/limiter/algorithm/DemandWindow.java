@@ -62,9 +62,7 @@ public final class DemandWindow {
     private static final double NEARLY_ALL = 0.9;
 
     private final Shape shape;
-    // Per slot, as a ring: messages, messages, and messages or 0 if the slot is not saturated. Floats, since there may
-    // be
-    // 100,000 topics and these are estimates.
+    // Messages of each slot, as a ring; of those that waited 0 if the slot is not saturated. Estimates, so floats do.
     private final float[] arrived;
     private final float[] backlog;
     private final float[] waited;

@@ -22,7 +22,6 @@ import java.util.Map;
  */
 final class SimulatedGates {
     private static final long MS = SupplyWorld.MS;
-    private static final long BORROW_PATIENCE_NS = 100 * MS;
 
     private final SupplyWorld world;
     private final SupplyBroker host;
@@ -54,7 +53,7 @@ final class SimulatedGates {
         for (int topic = 0; topic < gates.length; topic++) {
             gates[topic] = new Gate(gateLease, epsilonPpm, host.localNs());
             lendings[topic] = new FlawedLending(
-                    world.scenario, holder, gates[topic], world.brokers.length, BORROW_PATIENCE_NS, host.localNs());
+                    world.scenario, holder, gates[topic], world.brokers.length, Lending.PATIENCE_NS, host.localNs());
             lastLoadNs[topic] = world.nowNs();
             int loaded = topic;
             host.inProcess(world.random.nextLong(20 * MS), () -> load(loaded));

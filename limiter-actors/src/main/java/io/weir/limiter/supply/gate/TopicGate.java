@@ -22,8 +22,6 @@ import java.util.function.LongSupplier;
 public final class TopicGate {
     /** Brokers that it borrows from and lends to at most; each is a slot. */
     public static final int MOST_LENDERS = 8;
-    /** Also on a busy machine a reply comes within this, or never. */
-    private static final long LENDERS_PATIENCE_NS = 100_000_000L;
 
     private final TopicName topic;
     private final DemandWindow.Shape windowShape;
@@ -182,7 +180,7 @@ public final class TopicGate {
     /** Null if it neither borrows nor lends. */
     private Lending lending(long nowNs) {
         if (lending == null && borrows) {
-            lending = new Lending(holder, gate, MOST_LENDERS, LENDERS_PATIENCE_NS, nowNs);
+            lending = new Lending(holder, gate, MOST_LENDERS, Lending.PATIENCE_NS, nowNs);
             lending.version(limitVersion, nowNs);
         }
         return borrows ? lending : null;

@@ -20,6 +20,9 @@ import java.util.function.Function;
  * <p>Only leased accounts lend: what is kept for a netsplit stays where it is kept.
  */
 public class Lending {
+    /** Also on a busy machine a reply comes within this, or never. */
+    public static final long PATIENCE_NS = 100_000_000L;
+
     private final Holder me;
     private final Gate gate;
     private final Borrowing borrowing;
