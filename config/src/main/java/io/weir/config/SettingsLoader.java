@@ -295,6 +295,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.supply.round", Duration.ofMillis(50), Duration.ofMinutes(1)),
                 duration(config, "weir.supply.adaptation", Duration.ofMillis(50), Duration.ofMinutes(5)),
                 part(config, "weir.supply.dead-band", 0.5),
+                part(config, "weir.supply.reserve", 0.5),
                 window(config),
                 history.isEmpty() ? Optional.empty() : Optional.of(path("weir.supply.history", history)));
     }

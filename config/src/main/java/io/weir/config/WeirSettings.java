@@ -77,6 +77,7 @@ public record WeirSettings(
      * @param round how often neighbours compare their shares with the demand
      * @param adaptation how often the TB adaptor divides limits
      * @param deadBand the fraction of what two neighbours hold below which nothing moves
+     * @param reserve which part of what the broker before it holds a best buddy keeps for it
      * @param window over what time demand is measured
      * @param history the directory where every admission is recorded, for checkers
      */
@@ -87,6 +88,7 @@ public record WeirSettings(
             Duration round,
             Duration adaptation,
             double deadBand,
+            double reserve,
             DemandWindowSettings window,
             Optional<Path> history) {}
 

@@ -24,6 +24,10 @@ import java.util.Arrays;
  *       or not: a bucket that is full wastes its refill while another has room for it. Where messages wait, also if the
  *       richest is not known to have anything: what was heard last is soon wrong, and a message's wait is longer than
  *       the way there and back.
+ *   <li><i>From whom rests</i>: a broker that has had no reason to ask for a while says so, and how much its bucket
+ *       holds. Such a bucket is everybody's: it is asked whenever it seems to hold half of that above what it keeps,
+ *       before it is full and wastes its refill, and lends all but a quarter. So a reserve that lies at an idle broker
+ *       is used up by the busy one as if it were there, with two messages for each half bucket.
  *   <li><i>Backing off</i>: a peer that gave less than half a message is left alone for a round trip, then for twice as
  *       long, up to {@value #LONGEST_PAUSE_MS} ms. So when the whole cluster is at its limit hardly anybody asks.
  *   <li><i>How much</i>: half of the difference, no more than the peer seems to have, and never so much that own refill
@@ -47,6 +51,11 @@ public class Borrowing {
     private static final int AHEAD_ROUND_TRIPS = 2;
     /** Others use what refill brings them but for this part. */
     private static final double UNUSED = 0.25;
+    /** Who has not had to ask for so long rests. */
+    private static final long RESTING_NS = 10_000_000;
+    /** Of its burst, what a resting bucket keeps for messages that come there. */
+    private static final int KEPT_AT_REST_PART = 4;
+
     /** After so many round trips a reply is late. */
     private static final int LATE_ROUND_TRIPS = 4;
 
@@ -69,11 +78,15 @@ public class Borrowing {
     private final long[] openedNs;
     private final long[] heardFreeMicros;
     private final long[] heardNs;
+    /** 0: the peer does not rest. */
+    private final long[] restingMicros;
+
     private final long[] pauseNs;
     private final long[] answeredId;
     private long roundTripNs = FIRST_ROUND_TRIP_NS;
     private long lastId = NO_REQUEST;
     private int open;
+    private long lastAskedNs;
 
     /**
      * @param bucket this broker's share; borrowing reserves, adds and removes, the gate takes
@@ -88,10 +101,12 @@ public class Borrowing {
         openedNs = new long[peers];
         heardFreeMicros = new long[peers];
         heardNs = new long[peers];
+        restingMicros = new long[peers];
         pauseNs = new long[peers];
         answeredId = new long[peers];
         Arrays.fill(heardFreeMicros, bucket.burstMicros());
         Arrays.fill(heardNs, nowNs);
+        lastAskedNs = nowNs;
     }
 
     /**
@@ -102,16 +117,19 @@ public class Borrowing {
      * @param request is filled if there is one to be sent
      */
     public boolean ask(long peers, long waitingMicros, long nowNs, Loan request) {
+        lastAskedNs = nowNs;
         long hoped = bucket.levelMicros(nowNs) + coming(nowNs) - waitingMicros;
         long room = bucket.burstMicros() - Limit.MICROS - bucket.levelMicros(nowNs) - bucket.reservedMicros();
         if (room < LEAST_ASKED_MICROS) {
             return false;
         }
+        if (askResting(peers, room, hoped, nowNs, request)) {
+            return true;
+        }
         double most = hoped < 0 ? Long.MIN_VALUE : Math.max(Limit.MICROS, hoped + gapMicros(hoped));
         int richest = -1;
         for (int peer = 0; peer < openId.length; peer++) {
-            boolean mayBeAsked = (peers >>> peer & 1) == 1 && openId[peer] == NO_REQUEST;
-            if (mayBeAsked && nowNs - heardNs[peer] >= pauseNs[peer]) {
+            if (mayBeAsked(peer, peers, nowNs)) {
                 double seems = seemsFreeMicros(peer, nowNs);
                 if (seems > most) {
                     most = seems;
@@ -130,6 +148,29 @@ public class Borrowing {
         }
         open(richest, wanted, hoped, nowNs, request);
         return true;
+    }
+
+    private boolean askResting(long peers, long room, long hoped, long nowNs, Loan request) {
+        for (int peer = 0; peer < openId.length; peer++) {
+            long resting = restingMicros[peer];
+            if (resting > 0 && mayBeAsked(peer, peers, nowNs)) {
+                long worth = Math.max(Limit.MICROS, resting / 2);
+                long lends = (long) seemsFreeMicros(peer, nowNs) - keptAtRestMicros(resting);
+                if (lends >= worth && room >= worth) {
+                    open(peer, Math.min(lends, room), hoped, nowNs, request);
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private boolean mayBeAsked(int peer, long peers, long nowNs) {
+        return (peers >>> peer & 1) == 1 && openId[peer] == NO_REQUEST && nowNs - heardNs[peer] >= pauseNs[peer];
+    }
+
+    private static long keptAtRestMicros(long burstMicros) {
+        return Math.max(Limit.MICROS, burstMicros / KEPT_AT_REST_PART);
     }
 
     private long gapMicros(long hoped) {
@@ -159,11 +200,13 @@ public class Borrowing {
         }
         answeredId[peer] = request.id();
         long free = bucket.levelMicros(nowNs) - waitingMicros;
-        hear(peer, request.freeMicros(), nowNs);
+        hear(peer, request.freeMicros(), 0, nowNs);
+        boolean rests = nowNs - lastAskedNs > RESTING_NS;
         long half = Math.floorDiv(free - request.freeMicros(), 2L);
-        long given = Math.max(0, Math.min(Math.min(half, request.micros()), free));
+        long most = rests ? Math.max(half, free - keptAtRestMicros(bucket.burstMicros())) : half;
+        long given = Math.max(0, Math.min(Math.min(most, request.micros()), free));
         long removed = bucket.removeMicros(given, nowNs);
-        reply.set(peer, request.id(), removed, free - removed);
+        reply.set(peer, request.id(), removed, free - removed, rests ? bucket.burstMicros() : 0);
         return true;
     }
 
@@ -177,7 +220,7 @@ public class Borrowing {
         long tookNs = Math.min(LONGEST_ROUND_TRIP_NS, nowNs - openedNs[peer]);
         roundTripNs += (tookNs - roundTripNs) / 8;
         close(peer, nowNs);
-        hear(peer, reply.freeMicros(), nowNs);
+        hear(peer, reply.freeMicros(), reply.restingMicros(), nowNs);
         long added = bucket.addMicros(Math.min(reply.micros(), asked), nowNs);
         boolean inVain = added < Limit.MICROS / 2;
         pauseNs[peer] = inVain ? Math.min(LONGEST_PAUSE_NS, Math.max(roundTripNs, 2 * pauseNs[peer])) : 0;
@@ -210,7 +253,7 @@ public class Borrowing {
         cancel(peer, nowNs);
         answeredId[peer] = NO_REQUEST;
         pauseNs[peer] = 0;
-        hear(peer, bucket.burstMicros(), nowNs);
+        hear(peer, bucket.burstMicros(), 0, nowNs);
     }
 
     /** Keeps room for what is asked: the rule that makes a late reply harmless. */
@@ -227,7 +270,7 @@ public class Borrowing {
         openAskedMicros[peer] = reserve(wantedMicros, nowNs);
         openedNs[peer] = nowNs;
         open++;
-        request.set(peer, lastId, openAskedMicros[peer], freeMicros);
+        request.set(peer, lastId, openAskedMicros[peer], freeMicros, 0);
     }
 
     private void close(int peer, long nowNs) {
@@ -253,18 +296,25 @@ public class Borrowing {
         for (int peer = 0; open > 0 && peer < openId.length; peer++) {
             if (openId[peer] != NO_REQUEST && nowNs - openedNs[peer] > patienceNs) {
                 close(peer, nowNs);
-                hear(peer, 0, nowNs);
+                hear(peer, 0, 0, nowNs);
                 pauseNs[peer] = LONGEST_PAUSE_NS;
             }
         }
     }
 
-    private void hear(int peer, long freeMicros, long nowNs) {
+    private void hear(int peer, long freeMicros, long resting, long nowNs) {
         heardFreeMicros[peer] = freeMicros;
+        restingMicros[peer] = resting;
         heardNs[peer] = nowNs;
     }
 
+    /** A resting peer's refill is in the same proportion to its burst as the own, and nobody uses it. */
     private double seemsFreeMicros(int peer, long nowNs) {
+        if (restingMicros[peer] > 0) {
+            double part = (double) restingMicros[peer] / bucket.burstMicros();
+            double refilled = part * bucket.rateMicros() * 1e-9 * (nowNs - heardNs[peer]);
+            return Math.min(heardFreeMicros[peer] + refilled, restingMicros[peer]);
+        }
         double grown = heardFreeMicros[peer] + UNUSED * bucket.rateMicros() * 1e-9 * (nowNs - heardNs[peer]);
         return Math.min(grown, Math.max(bucket.burstMicros(), heardFreeMicros[peer]));
     }

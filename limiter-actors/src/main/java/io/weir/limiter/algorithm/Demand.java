@@ -63,6 +63,17 @@ public record Demand(Estimate rate, Estimate backlog, Estimate waiting) {
                 Math.max(least, backlog.mostMicros()));
     }
 
+    /**
+     * What counts where a topic's bucket goes with its publishers: the rate that placement has put here, unless
+     * certainly more arrives, and burst in proportion to it.
+     *
+     * @param secondsOfBurst the limit's burst over its rate
+     */
+    public Demand placed(long placedRateMicros, double secondsOfBurst) {
+        Estimate counted = rate.leastMicros() > placedRateMicros ? rate : Estimate.exactly(placedRateMicros);
+        return new Demand(counted, counted.times(secondsOfBurst), waiting);
+    }
+
     /** Whether more arrives than this share admits: then it is not hidden how much is asked for. */
     public boolean exceeds(Share share) {
         return rate.leastMicros() > share.rateMicros();

@@ -23,4 +23,9 @@ public record Estimate(long leastMicros, long meanMicros, long mostMicros) {
     public static Estimate exactly(long micros) {
         return new Estimate(micros, micros, micros);
     }
+
+    /** The same in another unit. */
+    Estimate times(double factor) {
+        return new Estimate((long) (leastMicros * factor), (long) (meanMicros * factor), (long) (mostMicros * factor));
+    }
 }

@@ -9,13 +9,15 @@ public final class Loan {
     private long id;
     private long micros;
     private long freeMicros;
+    private long restingMicros;
 
     /** @return this */
-    public Loan set(int newPeer, long newId, long newMicros, long newFreeMicros) {
+    public Loan set(int newPeer, long newId, long newMicros, long newFreeMicros, long newRestingMicros) {
         peer = newPeer;
         id = newId;
         micros = newMicros;
         freeMicros = newFreeMicros;
+        restingMicros = newRestingMicros;
         return this;
     }
 
@@ -39,8 +41,14 @@ public final class Loan {
         return freeMicros;
     }
 
+    /** How much the sender's bucket holds when it is full, if the sender has little use for it itself; else 0. */
+    public long restingMicros() {
+        return restingMicros;
+    }
+
     @Override
     public String toString() {
-        return "loan " + id + " of " + micros + " with " + peer + ", free " + freeMicros;
+        return "loan " + id + " of " + micros + " with " + peer + ", free " + freeMicros
+                + (restingMicros > 0 ? ", resting" : "");
     }
 }

@@ -72,7 +72,7 @@ public final class Ring {
     }
 
     /** Who inherits from it; nobody from a single broker. */
-    Optional<BrokerId> buddy(BrokerId broker) {
+    public Optional<BrokerId> buddy(BrokerId broker) {
         return members.size() == 1 ? Optional.empty() : Optional.of(successor(broker));
     }
 
@@ -84,9 +84,9 @@ public final class Ring {
         return heirs;
     }
 
-    /** The most neighbours that any broker has: the d of the gain's bound. */
-    int degree() {
-        return graph.maxDegree();
+    /** The most neighbours that any broker has, at least 1: the d of the gain's bound. */
+    public int degree() {
+        return Math.max(1, graph.maxDegree());
     }
 
     private int position(BrokerId broker) {

@@ -30,6 +30,9 @@ import io.weir.config.value.Limit;
  * of the one broker that has demand, and as much at every broker behind them. Such a broker therefore hands over
  * whatever is worth a quarter of a minimum share.
  *
+ * <p><b>A floor</b> is what an end keeps whatever its demand, for instance for the broker before it. What is missing
+ * there comes from the other end at once, and what lies there does not leave.
+ *
  * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at
  * once.
  */
@@ -50,6 +53,11 @@ public final class SupplyEdge {
 
     private final Step rateStep;
     private final Step burstStep;
+
+    /** What the two ends keep at least. */
+    public record Floors(Share mine, Share theirs) {
+        public static final Floors NONE = new Floors(Share.NONE, Share.NONE);
+    }
 
     /** One quantity's step: with the dead band, and without it for an idle broker. */
     private record Step(EdgeStep usual, EdgeStep ofIdle, double gain, double deadBand, long minimumShare) {
@@ -77,6 +85,14 @@ public final class SupplyEdge {
             return Math.max(0, -step.toFirst(mine, my, theirs, their));
         }
 
+        /** A move, so that neither end goes below its floor; less than the dead band is not worth filling up. */
+        long within(long move, long mine, long myFloor, long theirs, long theirFloor) {
+            long spare = Math.max(0, mine - Math.max(myFloor, minimumShare));
+            long missing = theirFloor - theirs;
+            long least = missing > deadBand * ((double) mine + theirs) ? missing : 0;
+            return Math.min(Math.max(move, least), myFloor > 0 ? spare : Math.max(spare, move));
+        }
+
         private long worth(long move) {
             return move >= minimumShare / WORTH_PARTS ? move : 0;
         }
@@ -100,19 +116,34 @@ public final class SupplyEdge {
 
     /** What {@code mine} gives up for {@code theirs}. */
     public Share handedOver(Share mine, Demand myDemand, Share theirs, Demand theirDemand) {
+        return handedOver(mine, myDemand, theirs, theirDemand, Floors.NONE);
+    }
+
+    /** The same with floors. */
+    public Share handedOver(Share mine, Demand myDemand, Share theirs, Demand theirDemand, Floors floors) {
         if (!mine.admits()) {
             return theirs.admits() ? mine : Share.NONE;
         }
         boolean idle = myDemand.needMicros() < theirDemand.leastNeedMicros() / IDLE_PART;
-        long rate = rate(mine, myDemand, theirs, theirDemand, idle);
-        long burst = burst(mine, myDemand, theirs, theirDemand, idle);
+        long rate = rateStep.within(
+                rate(mine, myDemand, theirs, theirDemand, idle),
+                mine.rateMicros(),
+                floors.mine.rateMicros(),
+                theirs.rateMicros(),
+                floors.theirs.rateMicros());
+        long burst = burstStep.within(
+                burst(mine, myDemand, theirs, theirDemand, idle),
+                mine.burstMicros(),
+                floors.mine.burstMicros(),
+                theirs.burstMicros(),
+                floors.theirs.burstMicros());
         if (rate == 0 && !idle && burst < LEAST_BURST && theirs.admits()) {
             return Share.NONE;
         }
         if (theirs.burstMicros() + burst >= Limit.MICROS) {
             return new Share(rate, burst);
         }
-        return needsItMore(theirDemand, myDemand) ? mine : Share.NONE;
+        return floors.mine.isNone() && needsItMore(theirDemand, myDemand) ? mine : Share.NONE;
     }
 
     /** Whether one end needs so much more than the other that it may get all where a part would be of no use. */

@@ -18,11 +18,11 @@ class BorrowingTest {
     private final Loan reply = new Loan();
 
     private static Loan loan(long id, long micros, long freeMicros) {
-        return new Loan().set(0, id, micros, freeMicros);
+        return new Loan().set(0, id, micros, freeMicros, 0);
     }
 
     private void assertRequest(int peer, long id, long askedMicros, long freeMicros) {
-        assertThat(request).usingRecursiveComparison().isEqualTo(new Loan().set(peer, id, askedMicros, freeMicros));
+        assertThat(request).usingRecursiveComparison().isEqualTo(new Loan().set(peer, id, askedMicros, freeMicros, 0));
     }
 
     /** With nothing heard yet the others seem full. */
@@ -69,6 +69,38 @@ class BorrowingTest {
         }
         assertThat(empty.reservedMicros()).isEqualTo(BURST - MICROS);
         assertThat(empty.takeOrWaitNs(1, 0)).as("own refill still admits").isEqualTo(MS_NS);
+    }
+
+    @Test
+    void shouldLendAllButAQuarterWhenItRests() {
+        long afterNs = 20 * MS_NS;
+        bucket.addMicros(BURST, afterNs);
+        borrowing.onRequest(0, loan(1, BURST, 9 * MICROS), 0, afterNs, reply);
+        assertThat(reply).usingRecursiveComparison().isEqualTo(new Loan().set(0, 1, 7_500_000, 2_500_000, BURST));
+
+        borrowing.ask(EVERYBODY, 0, afterNs, request);
+        borrowing.onRequest(1, loan(1, BURST, 2 * MICROS), 0, afterNs, reply);
+        assertThat(reply.restingMicros()).as("it just asked for tokens itself").isZero();
+        assertThat(reply.micros()).isEqualTo(250_000);
+    }
+
+    @Test
+    void shouldAskAPeerThatRestsAsSoonAsItHasHalfABucketAgain() {
+        long resting = 4 * MICROS;
+        bucket.addMicros(3 * MICROS, 0);
+        assertThat(borrowing.ask(0b1, 0, 0, request))
+                .as("the peer seems to be full")
+                .isTrue();
+        borrowing.onReply(0, new Loan().set(0, request.id(), MICROS, MICROS, resting), 0);
+        assertThat(borrowing.ask(0b1, 0, 4 * MS_NS, request))
+                .as("by now it has 1 + 4 · 0.4, and keeps one")
+                .isFalse();
+        assertThat(borrowing.ask(0b1, 0, 6 * MS_NS, request)).isFalse();
+        bucket.removeMicros(8 * MICROS, 6 * MS_NS);
+        assertThat(borrowing.ask(0b1, 0, 6 * MS_NS, request))
+                .as("now there is room")
+                .isTrue();
+        assertThat(request.micros()).isEqualTo(2_400_000);
     }
 
     @Test

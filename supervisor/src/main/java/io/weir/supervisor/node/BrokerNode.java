@@ -111,8 +111,8 @@ final class BrokerNode {
                             "membership");
                     startApi(context, topics);
                     topics.placement()
-                            .ifPresent(
-                                    placement -> placement.start(context, incarnation, topics, with.storeExecutor()));
+                            .ifPresent(placement ->
+                                    placement.start(context, incarnation, topics, supply, with.storeExecutor()));
                     return Behaviors.empty();
                 })
                 .unsafeCast();

@@ -13,6 +13,7 @@ import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.actor.SupplyCoordinator;
 import io.weir.supervisor.placement.Decisions;
 import io.weir.supervisor.placement.Placement;
 import io.weir.supervisor.placement.PlacementAgent;
@@ -105,7 +106,12 @@ public final class BrokerPlacement implements AutoCloseable {
     }
 
     /** In every life of the actor system. */
-    void start(ActorContext<?> context, long incarnation, BrokerTopics topics, Executor storeThreads) {
+    void start(
+            ActorContext<?> context,
+            long incarnation,
+            BrokerTopics topics,
+            ActorRef<SupplyCoordinator.Command> supply,
+            Executor storeThreads) {
         Random random = new Random();
         system = context.getSystem();
         singleton = ClusterSingleton.get(context.getSystem())
@@ -128,6 +134,7 @@ public final class BrokerPlacement implements AutoCloseable {
                         decisions,
                         storeThreads,
                         singleton,
+                        rates -> supply.tell(new SupplyCoordinator.Placed(rates)),
                         settings.report(),
                         random.nextLong(),
                         System::nanoTime),

@@ -18,7 +18,7 @@ import java.util.Locale;
  *
  * @param rate messages a second
  * @param burst messages
- * @param adapt gossip, adaptor or static
+ * @param adapt placed, gossip, adaptor or static
  * @param floor φ, 0 to 1
  * @param mode shape, police or shadow
  * @param maxDelayMs the longest that a message waits for its token

@@ -9,6 +9,7 @@ import akka.actor.typed.javadsl.Receive;
 import akka.actor.typed.javadsl.TimerScheduler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
+import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.follow.RowFollower;
 import io.weir.topics.algorithm.DelayCounts;
@@ -28,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -88,6 +90,10 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private final Map<TopicName, Map<Long, Known>> known = new HashMap<>();
     private final Map<TopicName, Long> seated = new HashMap<>();
     private final Set<TopicName> reseated = new HashSet<>();
+    /** What the decisions put here, in micro-tokens/s: all topics that are placed. */
+    private final Map<TopicName, Long> placedHere = new HashMap<>();
+
+    private final Consumer<Map<TopicName, Long>> placed;
     /** Decisions that the message path's queue had no room for. */
     private final Map<TopicName, Decision> unseated = new LinkedHashMap<>();
 
@@ -97,7 +103,11 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private boolean taking;
     private long takenNs;
 
-    /** @param session differs from that of earlier lives of this broker */
+    /**
+     * @param placed is told what the decisions put here, in micro-tokens/s, by topic; topics that are not placed are
+     *     missing
+     * @param session differs from that of earlier lives of this broker
+     */
     public static Behavior<Command> create(
             BrokerId here,
             MessagePath path,
@@ -105,11 +115,23 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             Decisions decisions,
             Executor storeThreads,
             ActorRef<Placement.Command> placement,
+            Consumer<Map<TopicName, Long>> placed,
             Duration every,
             long session,
             LongSupplier clock) {
         return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementAgent(
-                context, timers, here, path, table, decisions, storeThreads, placement, every, session, clock)));
+                context,
+                timers,
+                here,
+                path,
+                table,
+                decisions,
+                storeThreads,
+                placement,
+                placed,
+                every,
+                session,
+                clock)));
     }
 
     private PlacementAgent(
@@ -121,6 +143,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             Decisions decisions,
             Executor storeThreads,
             ActorRef<Placement.Command> placement,
+            Consumer<Map<TopicName, Long>> placed,
             Duration every,
             long session,
             LongSupplier clock) {
@@ -131,6 +154,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         this.path = path;
         this.table = table;
         this.placement = placement;
+        this.placed = placed;
         this.every = every;
         this.session = session;
         this.clock = clock;
@@ -331,6 +355,10 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
 
     private Behavior<Command> onLooked(Looked looked) {
         looked.changes.decisions().forEach(this::seat);
+        looked.changes.decisions().forEach(this::count);
+        if (!looked.changes.decisions().isEmpty()) {
+            placed.accept(Map.copyOf(placedHere));
+        }
         follower.looked(looked.changes.upTo());
         return this;
     }
@@ -353,6 +381,14 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             reseated.add(decision.topic());
         } else {
             unseated.merge(decision.topic(), decision, (a, b) -> a.revision() > b.revision() ? a : b);
+        }
+    }
+
+    private void count(Decision decision) {
+        if (decision.parts().isEmpty()) {
+            placedHere.remove(decision.topic());
+        } else {
+            placedHere.put(decision.topic(), Math.round(decision.rateOf(here) * Limit.MICROS));
         }
     }
 

@@ -31,9 +31,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -70,6 +72,7 @@ class PlacementAgentTest {
     private final StoredDecisions store = new StoredDecisions();
     private final PlacementTable table = new PlacementTable(HERE);
     private final TestProbe<Placement.Command> singleton = kit.createTestProbe();
+    private final AtomicReference<Map<TopicName, Long>> placed = new AtomicReference<>(Map.of());
     private MessagePath path;
     private ActorRef<PlacementAgent.Command> agent;
 
@@ -95,7 +98,7 @@ class PlacementAgentTest {
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
         path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
         agent = kit.spawn(PlacementAgent.create(
-                HERE, path, table, store, Runnable::run, singleton.getRef(), EVERY, SESSION, clock::get));
+                HERE, path, table, store, Runnable::run, singleton.getRef(), placed::set, EVERY, SESSION, clock::get));
     }
 
     @AfterEach
@@ -268,6 +271,9 @@ class PlacementAgentTest {
         store.replace(0, decision(1, THERE, 1));
         agent.tell(new PlacementAgent.LookNow());
         await("its home is another", Duration.ZERO, () -> THERE.equals(publish(1, "", 5, 1)));
+        assertThat(placed.get())
+                .as("the topic is placed, and nothing of it is here")
+                .isEqualTo(Map.of(ORDERS, 0L));
         publish(1, "", 50, 1);
         assertThat(orders(report()).revision())
                 .as("a window in which publishers moved belongs to no revision")
@@ -277,6 +283,7 @@ class PlacementAgentTest {
 
         store.replace(1, decision(2, HERE, 1));
         await("without being told to look, too", EVERY, () -> publish(1, "", 5, 1) == null);
+        assertThat(placed.get()).isEqualTo(Map.of(ORDERS, 10_000_000L));
     }
 
     @Test

@@ -42,7 +42,7 @@ import org.agrona.MutableDirectBuffer;
  * ASK, LEND    | version | 10,11| count (u16)             | 0             | incarnation (i64)    | loans, one after
  *              |         |      |                         |               | of who asked         | the other
  *              +---------+------+-------------------------+---------------+----------------------+-------------+------
- * loan         | version of the limit (i64) | id (i64) | micro-tokens asked or given (i64) | free (i64) | length of topic (u8), topic
+ * loan         | version of the limit (i64) | id (i64) | micro-tokens asked or given (i64) | free (i64) | resting (i64) | length of topic (u8), topic
  * </pre>
  *
  * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries,
@@ -74,7 +74,7 @@ final class FederationFrames {
     static final int HEADER_BYTES = 16;
     static final int LONG_HEADER_BYTES = 24;
     static final int PUBLISH_HEADER_BYTES = LONG_HEADER_BYTES + Short.BYTES;
-    static final int LOAN_BYTES = 4 * Long.BYTES + 1;
+    static final int LOAN_BYTES = 5 * Long.BYTES + 1;
     static final int MAX_NAME = 64;
     /** An acknowledgement of so many still fits one datagram. */
     static final int MAX_IDS = 128;
@@ -268,7 +268,8 @@ final class FederationFrames {
         out.putLong(at + LONG, loan.id(), ORDER);
         out.putLong(at + 2 * LONG, loan.micros(), ORDER);
         out.putLong(at + 3 * LONG, loan.freeMicros(), ORDER);
-        out.putByte(at + 4 * LONG, (byte) topic.length());
+        out.putLong(at + 4 * LONG, loan.restingMicros(), ORDER);
+        out.putByte(at + 5 * LONG, (byte) topic.length());
         out.putStringWithoutLengthAscii(at + LOAN_BYTES, topic);
         return at + LOAN_BYTES + topic.length();
     }
@@ -285,11 +286,15 @@ final class FederationFrames {
 
     static void loan(DirectBuffer in, int at, int peer, Loan loan) {
         loan.set(
-                peer, in.getLong(at + LONG, ORDER), in.getLong(at + 2 * LONG, ORDER), in.getLong(at + 3 * LONG, ORDER));
+                peer,
+                in.getLong(at + LONG, ORDER),
+                in.getLong(at + 2 * LONG, ORDER),
+                in.getLong(at + 3 * LONG, ORDER),
+                in.getLong(at + 4 * LONG, ORDER));
     }
 
     static int loanTopicLength(DirectBuffer in, int at) {
-        return in.getByte(at + 4 * LONG) & 0xff;
+        return in.getByte(at + 5 * LONG) & 0xff;
     }
 
     /** Whether a topic or channel may have that name. */

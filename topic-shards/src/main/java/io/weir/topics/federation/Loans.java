@@ -131,6 +131,8 @@ final class Loans {
                     && loan.id() > 0
                     && loan.micros() >= 0
                     && loan.micros() <= Limit.MAX_BURST_MICROS
+                    && loan.restingMicros() >= 0
+                    && loan.restingMicros() <= Limit.MAX_BURST_MICROS
                     // So large that no difference of two overflows.
                     && Math.abs(loan.freeMicros()) <= Long.MAX_VALUE / 4;
             if (!sound) {

@@ -171,6 +171,10 @@ final class Scenario {
                 lateWhenCut = 0;
                 lateFence = 0;
                 retentionNs = 0;
+                // Transfers must be open when their receivers die: no reserve, much to move.
+                borrowing = false;
+                weights[Fault.DEMAND_CHANGE.ordinal()] = 30;
+                meanFaultGapMs = 200;
             }
             case ROUND_WITHOUT_END -> lastDemandAt = 0;
             case JOURNAL_SHUT_FOR_LONG -> {

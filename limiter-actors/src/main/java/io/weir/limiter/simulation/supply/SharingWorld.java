@@ -5,6 +5,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
+import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.EventQueue;
@@ -13,6 +14,7 @@ import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
 import io.weir.limiter.supply.gate.algorithm.Lease;
+import io.weir.limiter.supply.gate.algorithm.Lending;
 import io.weir.limiter.supply.protocol.AdaptorMoves;
 import io.weir.limiter.supply.protocol.Bookkeeper;
 import io.weir.limiter.supply.protocol.Effect;
@@ -53,6 +55,9 @@ public final class SharingWorld {
     private static final long ADAPTATION_NS = 1_000_000_000L;
 
     private static final long LINK_NS = 200_000L;
+    /** Loans travel on the message path's own links. */
+    private static final long LOAN_NS = 100_000L;
+
     private static final long STORE_NS = 3_000_000L;
     private static final long LEASE_NS = 1L << 60;
     private static final TopicName TOPIC = new TopicName("t");
@@ -67,12 +72,18 @@ public final class SharingWorld {
     private long nowNs;
     private long measureFromNs;
     private long transfers;
+    private long loanMessages;
+    private long ringMessages;
 
     /** @param shares what the brokers have at first; in all the limit */
     public SharingWorld(List<Share> shares, Sharing sharing, long seed) {
+        this(shares, sharing, SupplyWorld.BROKER_TIMES, seed);
+    }
+
+    /** With other times and tolerances than a broker's. */
+    public SharingWorld(List<Share> shares, Sharing sharing, ProtocolTimes times, long seed) {
         random = new SplittableRandom(seed);
         this.sharing = sharing;
-        ProtocolTimes times = SupplyWorld.BROKER_TIMES;
         deadBand = times.deadBand();
         Share whole = shares.stream().reduce(Share.NONE, Share::plus);
         hardBound = new HardBound(new Limit(whole.rateMicros(), whole.burstMicros()), 0);
@@ -120,6 +131,24 @@ public final class SharingWorld {
         at.sendWhatMayBe();
     }
 
+    /** From now on, brokers borrow tokens from each other. */
+    public void borrow() {
+        brokers.forEach(broker ->
+                broker.lending = new Lending(broker.holder, broker.gate, brokers.size(), Lending.PATIENCE_NS, nowNs));
+    }
+
+    /**
+     * From now on, placement says that so many messages a second are published at each broker; null: it says nothing.
+     */
+    public void place(double[] messagesPerSecond) {
+        for (Broker broker : brokers) {
+            broker.tell(new Input.Placed(
+                    messagesPerSecond == null
+                            ? Map.of()
+                            : Map.of(TOPIC, (long) (messagesPerSecond[broker.index] * Limit.MICROS))));
+        }
+    }
+
     /** From now on, every broker's thread stands still at random times. */
     public void stall(double timesPerSecond, double meanNs) {
         brokers.forEach(broker -> broker.planStall(1e9 / timesPerSecond, meanNs));
@@ -131,6 +160,8 @@ public final class SharingWorld {
         measureFromNs = nowNs;
         brokers.forEach(broker -> broker.admitted = 0);
         transfers = 0;
+        loanMessages = 0;
+        ringMessages = 0;
     }
 
     /** Lets so much time pass. */
@@ -154,6 +185,16 @@ public final class SharingWorld {
     /** Transfers since {@link #measure}. */
     public long transfers() {
         return transfers;
+    }
+
+    /** What nodes told each other since {@link #measure}. */
+    public long ringMessages() {
+        return ringMessages;
+    }
+
+    /** Requests for tokens and replies since {@link #measure}. */
+    public long loanMessages() {
+        return loanMessages;
     }
 
     /** Messages admitted since {@link #measure}. */
@@ -212,9 +253,13 @@ public final class SharingWorld {
 
     /** A broker, and the publishers that are connected to it. */
     private final class Broker {
+        final int index;
         final Holder holder;
         final SupplyNode node;
         final Gate gate;
+        /** Null: it does not borrow. */
+        Lending lending;
+
         final DemandWindow window;
         /** When the messages were wanted to be sent: those in the broker's line, and those still with publishers. */
         final ArrayDeque<Long> line = new ArrayDeque<>();
@@ -230,6 +275,7 @@ public final class SharingWorld {
         private long standsUntilNs;
 
         Broker(int index, Holder holder, Share share, ProtocolTimes times) {
+            this.index = index;
             this.holder = holder;
             Lease lease = new Lease(LEASE_NS);
             lease.renewed(0);
@@ -278,6 +324,41 @@ public final class SharingWorld {
                 count(line.size());
                 drain();
             }
+            ask();
+        }
+
+        // ---- borrowing, asked for at once; a broker does it at the end of a turn
+
+        private void ask() {
+            Loan request = new Loan();
+            while (lending != null && lending.ask(-1L ^ 1L << index, waitingMicros(), nowNs, request)) {
+                Loan sent = request;
+                Broker lender = brokers.get(sent.peer());
+                post(() -> lender.lend(this, sent));
+                request = new Loan();
+            }
+        }
+
+        private void lend(Broker asker, Loan request) {
+            Loan reply = new Loan();
+            if (lending.onRequest(asker.index, 0, request, waitingMicros(), nowNs, reply)) {
+                post(() -> asker.borrowed(index, reply));
+            }
+        }
+
+        private void borrowed(int lender, Loan reply) {
+            lending.onReply(lender, holder.incarnation(), 0, reply, nowNs);
+            drain();
+            ask();
+        }
+
+        private void post(Runnable step) {
+            loanMessages++;
+            plan(LOAN_NS, step);
+        }
+
+        private long waitingMicros() {
+            return line.size() * Limit.MICROS;
         }
 
         private void count(int waiting) {
@@ -315,6 +396,7 @@ public final class SharingWorld {
                         if (wakeNs == atNs) {
                             wakeNs = Long.MAX_VALUE;
                             drain();
+                            ask();
                         }
                     });
                 }
@@ -343,7 +425,8 @@ public final class SharingWorld {
             } else if (effect instanceof Effect.ResetGate reset) {
                 gate.reset(reset.all().getOrDefault(TOPIC, Holding.NONE), nowNs);
             } else if (effect instanceof Effect.SampleGates sample) {
-                GateSample seen = new GateSample(TOPIC, gate.held(nowNs), window.demand(nowNs), line.size());
+                GateSample seen =
+                        new GateSample(TOPIC, gate.held(nowNs), window.demand(nowNs), line.size(), lending != null);
                 plan(0, () -> tell(new Input.Sampled(sample.sequence(), List.of(seen))));
             } else if (effect instanceof Effect.Send send) {
                 post(send.transfer().id().to().broker(), new PeerMessage.Sent(send.transfer(), holder));
@@ -357,6 +440,7 @@ public final class SharingWorld {
         }
 
         private void post(BrokerId to, PeerMessage message) {
+            ringMessages++;
             plan(LINK_NS, () -> broker(to).tell(message));
         }
     }

@@ -32,6 +32,7 @@ final class SimulatedGates {
 
     private final Gate[] gates;
     private final Lending[] lendings;
+    private final long[] peerLives;
     private final long[] demandMicros;
     private final double[] waiting;
     private final long[] lastLoadNs;
@@ -45,6 +46,7 @@ final class SimulatedGates {
         gateLease = world.scenario.has(Flaw.NO_LEASE_CHECK) ? new Lease(1L << 60) : lease;
         gates = new Gate[world.scenario.topics];
         lendings = new Lending[gates.length];
+        peerLives = new long[world.brokers.length];
         demandMicros = new long[gates.length];
         waiting = new double[gates.length];
         lastLoadNs = new long[gates.length];
@@ -117,7 +119,8 @@ final class SimulatedGates {
                         world.topics.get(topic),
                         gates[topic].held(host.localNs()),
                         world.faulty() ? restless(demand) : demand,
-                        (long) waiting[topic]));
+                        (long) waiting[topic],
+                        world.scenario.borrowing));
             }
         }
         return samples;
@@ -206,7 +209,21 @@ final class SimulatedGates {
                 host, peers[loan.peer()].broker(), node -> node.gates().onBorrowRequest(topic, request, host.index()));
     }
 
+    /** A new life of a peer counts its requests from 1 again; in a broker it has a new link. */
+    private boolean ofLivingPeer(Holder asker, int slot) {
+        if (asker.incarnation() > peerLives[slot]) {
+            peerLives[slot] = asker.incarnation();
+            for (Lending lending : lendings) {
+                lending.peerChanged(slot, host.localNs());
+            }
+        }
+        return asker.incarnation() == peerLives[slot];
+    }
+
     private void onBorrowRequest(int topic, Borrowed request, int slot) {
+        if (!ofLivingPeer(request.asker, slot)) {
+            return;
+        }
         Loan loan = new Loan();
         if (lendings[topic].onRequest(
                 slot, request.version, request.loan, waitingMicros(topic), host.localNs(), loan)) {

@@ -36,7 +36,7 @@ final class SupplyWorld {
     static final long MS = 1_000_000L;
     private static final int FASTER = 6;
     /** A broker's own, see {@code reference.conf}. */
-    static final ProtocolTimes BROKER_TIMES = ProtocolTimes.of(6_000 * MS, 1_000, 500 * MS, 500 * MS, 0.005);
+    static final ProtocolTimes BROKER_TIMES = ProtocolTimes.of(6_000 * MS, 1_000, 500 * MS, 500 * MS, 0.005, 0.2);
 
     static final ProtocolTimes TIMES = BROKER_TIMES.faster(FASTER);
     static final long LEASE_NS = TIMES.leaseNs();

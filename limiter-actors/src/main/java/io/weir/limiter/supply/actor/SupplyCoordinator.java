@@ -107,6 +107,9 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     /** The other brokers' addresses, as {@code host:port}. */
     public record Members(Map<BrokerId, String> addresses) implements Command {}
 
+    /** What placement has put at this broker, as in {@link Input.Placed}. */
+    public record Placed(Map<TopicName, Long> rates) implements Command {}
+
     /** Asks for the coordinators of all reachable brokers, this one included. */
     public record WhoIsThere(ActorRef<Peers> replyTo) implements Command {}
 
@@ -148,7 +151,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                     settings.driftPpm(),
                     settings.guard().toNanos(),
                     settings.round().toNanos(),
-                    settings.deadBand());
+                    settings.deadBand(),
+                    settings.reserve());
             return times.withPatience(failpoints.patienceNs(times.patienceNs()));
         }
     }
@@ -161,6 +165,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     private final ActorRef<BestBuddy.Command> buddy;
     private final Map<BrokerId, ActorRef<Command>> refs = new LinkedHashMap<>();
     private final Map<BrokerId, ActorRef<PeerMessage>> neighbours = new HashMap<>();
+    private Map<TopicName, Long> placed = Map.of();
     private ActorRef<SupplyLedger.Command> ledger;
     private int ledgers;
     private boolean closed;
@@ -201,6 +206,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                 .onMessage(Stored.class, this::onStored)
                 .onMessage(OnRing.class, this::onRing)
                 .onMessage(Members.class, this::onMembers)
+                .onMessage(Placed.class, this::onPlaced)
                 .onMessage(WhoIsThere.class, this::onWhoIsThere)
                 .onMessage(Describe.class, this::onDescribe)
                 .onMessage(ReportWanted.class, this::onReportWanted)
@@ -223,6 +229,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                 .spawn(SupplyLedger.create(with, times, view, getContext().getSelf()), "ledger-" + ++ledgers);
         getContext().watch(ledger);
         tell(new Input.Members(Set.copyOf(refs.keySet())));
+        tell(new Input.Placed(placed));
     }
 
     private Behavior<Command> onStartLedger() {
@@ -436,6 +443,11 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
         all.put(me.broker(), getContext().getSelf());
         reach(all);
         return tell(new Input.Members(Set.copyOf(refs.keySet())));
+    }
+
+    private Behavior<Command> onPlaced(Placed now) {
+        placed = now.rates;
+        return tell(new Input.Placed(placed));
     }
 
     private void reach(Map<BrokerId, ActorRef<Command>> all) {

@@ -291,7 +291,7 @@ public final class TopicGate {
 
     /** For the thread that admits. */
     GateSample sample(long nowNs) {
-        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting);
+        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting, borrows);
     }
 
     boolean active(long nowNs) {

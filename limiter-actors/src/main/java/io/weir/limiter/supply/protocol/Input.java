@@ -18,7 +18,7 @@ import java.util.Set;
  * the answers to its {@link Effect}s. Each effect that asks for an answer gets exactly one of those named beside it, or
  * the node ends.
  */
-public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Input.Members {
+public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Input.Members, Input.Placed {
     /** It is time for something. */
     sealed interface Due extends Input {}
 
@@ -48,6 +48,12 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
 
     /** The brokers that messages can reach. It does not say who is live: the leases' rows do. */
     record Members(Set<BrokerId> reachable) implements Input {}
+
+    /**
+     * What placement has put at this broker, in micro-tokens/s: all topics that it has placed, also those of which
+     * nobody publishes here.
+     */
+    record Placed(Map<TopicName, Long> rates) implements Input {}
 
     /** What became of an effect. */
     sealed interface Answer extends Input {}

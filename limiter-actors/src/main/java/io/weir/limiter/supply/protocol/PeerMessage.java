@@ -22,8 +22,12 @@ public sealed interface PeerMessage extends Input {
     /** {@code to}'s transfer, own or adopted, is credited. */
     record Acknowledged(Transfer.Id transfer, Holder to) implements PeerMessage {}
 
-    /** One topic at one broker: what it holds, and what is asked of it. */
-    record ShareAndDemand(TopicName topic, Holding share, Demand demand) {}
+    /**
+     * One topic at one broker: what it holds, and what is asked of it.
+     *
+     * @param reserve whether its best buddy is to keep a {@link Reserve} for it
+     */
+    record ShareAndDemand(TopicName topic, Holding share, Demand demand, boolean reserve) {}
 
     /** GDRL's indicators: a round's news of all topics. */
     record Indicators(Holder from, List<ShareAndDemand> topics) implements PeerMessage {}

@@ -10,23 +10,37 @@ package io.weir.limiter.supply.protocol;
  * @param patienceNs W, see {@link LeaseWatch#patienceNs}
  * @param roundNs between two comparisons with the ring's neighbours
  * @param deadBand a topic moves on a ring edge when the step exceeds this fraction of what both ends hold
+ * @param reserve which part of what the broker before it holds a best buddy keeps, see {@link Reserve}
  */
-public record ProtocolTimes(long leaseNs, long driftPpm, long guardNs, long patienceNs, long roundNs, double deadBand) {
+public record ProtocolTimes(
+        long leaseNs, long driftPpm, long guardNs, long patienceNs, long roundNs, double deadBand, double reserve) {
     private static final long MOST_RESEND_NS = 500_000_000L;
 
-    public static ProtocolTimes of(long leaseNs, long driftPpm, long guardNs, long roundNs, double deadBand) {
+    public static ProtocolTimes of(
+            long leaseNs, long driftPpm, long guardNs, long roundNs, double deadBand, double reserve) {
         return new ProtocolTimes(
-                leaseNs, driftPpm, guardNs, LeaseWatch.patienceNs(leaseNs, driftPpm, guardNs), roundNs, deadBand);
+                leaseNs,
+                driftPpm,
+                guardNs,
+                LeaseWatch.patienceNs(leaseNs, driftPpm, guardNs),
+                roundNs,
+                deadBand,
+                reserve);
     }
 
     /** The same proportions in a shorter time. */
     public ProtocolTimes faster(int factor) {
-        return of(leaseNs / factor, driftPpm, guardNs / factor, roundNs / factor, deadBand);
+        return of(leaseNs / factor, driftPpm, guardNs / factor, roundNs / factor, deadBand, reserve);
     }
 
     /** For tests that let a watcher fence too early, to see that a checker notices. */
     public ProtocolTimes withPatience(long otherPatienceNs) {
-        return new ProtocolTimes(leaseNs, driftPpm, guardNs, otherPatienceNs, roundNs, deadBand);
+        return new ProtocolTimes(leaseNs, driftPpm, guardNs, otherPatienceNs, roundNs, deadBand, reserve);
+    }
+
+    /** With another reserve. */
+    public ProtocolTimes withReserve(double otherReserve) {
+        return new ProtocolTimes(leaseNs, driftPpm, guardNs, patienceNs, roundNs, deadBand, otherReserve);
     }
 
     /** A watcher that has not read the rows for longer than this forgets what it saw. */

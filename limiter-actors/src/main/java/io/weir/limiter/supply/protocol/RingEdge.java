@@ -1,5 +1,6 @@
 package io.weir.limiter.supply.protocol;
 
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.SupplyEdge;
@@ -42,9 +43,13 @@ final class RingEdge {
 
     /** A topic that both ends know of each other. */
     private record Offer(Mine mine, PeerMessage.ShareAndDemand theirs) {
-        Holding handedOver(Bookkeeper keeper) {
-            Holding share = keeper.ledger().share(theirs.topic());
-            return RingStep.handedOver(keeper, mine.step, share, mine.now.demand(), theirs.share(), theirs.demand());
+        Holding handedOver(Bookkeeper keeper, Reserve reserve, BrokerId peer) {
+            TopicName topic = theirs.topic();
+            Holding share = keeper.ledger().share(topic);
+            SupplyEdge.Floors floors =
+                    reserve.floors(topic, peer, share.share(), theirs.share().share(), mine.now.reserve());
+            return RingStep.handedOver(
+                    keeper, mine.step, share, mine.now.demand(), theirs.share(), theirs.demand(), floors);
         }
     }
 
@@ -57,6 +62,7 @@ final class RingEdge {
     }
 
     private final Holder peer;
+    private final Reserve reserve;
     private final Map<TopicName, PeerMessage.ShareAndDemand> lastTold = new HashMap<>();
     private final Map<TopicName, PeerMessage.ShareAndDemand> lastHeard = new HashMap<>();
     private final Set<TopicName> awaitingNews = new HashSet<>();
@@ -65,8 +71,9 @@ final class RingEdge {
 
     private final Map<TopicName, Mine> mine = new HashMap<>();
 
-    RingEdge(Holder peer) {
+    RingEdge(Holder peer, Reserve reserve) {
         this.peer = peer;
+        this.reserve = reserve;
     }
 
     Holder peer() {
@@ -107,6 +114,7 @@ final class RingEdge {
     private boolean news(PeerMessage.ShareAndDemand now) {
         PeerMessage.ShareAndDemand before = lastTold.get(now.topic());
         return before == null
+                || before.reserve() != now.reserve()
                 || !before.share().share().equals(now.share().share())
                 || differs(before.demand().rate(), now.demand().rate())
                 || differs(before.demand().backlog(), now.demand().backlog())
@@ -152,7 +160,7 @@ final class RingEdge {
             if (awaitingNews.contains(topic)) {
                 continue;
             }
-            Holding part = offer.handedOver(keeper);
+            Holding part = offer.handedOver(keeper, reserve, peer.broker());
             if (!part.isNone()) {
                 wanted.put(topic, part);
             }

@@ -45,14 +45,21 @@ final class RingRounds {
     private final RandomGenerator random;
     private final Consumer<Effect> out;
     private final Consumer<PendingDecision> decide;
+    private final Reserve reserve;
     private final Map<BrokerId, RingEdge> edges = new LinkedHashMap<>();
     private final Map<TopicName, SupplyEdge> steps = new HashMap<>();
     /** Topics of which something may have changed since the last round. */
     private final Set<TopicName> changed = new HashSet<>();
 
     private Map<TopicName, Demand> demands = Map.of();
+    /** What placement has put here, in micro-tokens/s; topics that it has not placed are missing. */
+    private Map<TopicName, Long> placed = Map.of();
+
     private List<GateSample> busy = List.of();
     private Map<BrokerId, Holder> others = Map.of();
+    /** The most neighbours that a broker has. */
+    private int degree = 1;
+
     private long rounds;
     private boolean sampling;
 
@@ -70,6 +77,7 @@ final class RingRounds {
         this.deadBand = times.deadBand();
         this.me = keeper.ledger().holder();
         this.keeper = keeper;
+        this.reserve = new Reserve(times.reserve(), me.broker());
         this.limits = limits;
         this.random = random;
         this.out = out;
@@ -98,9 +106,19 @@ final class RingRounds {
         }
         others = members;
         changed.addAll(limits.topics());
-        List<BrokerId> near = Ring.of(ring()).neighbours(me.broker());
+        Ring ring = Ring.of(ring());
+        reserve.ring(ring);
+        degree = ring.degree();
+        List<BrokerId> near = ring.neighbours(me.broker());
         edges.values().removeIf(edge -> !near.contains(edge.peer().broker()) || !members.containsValue(edge.peer()));
-        near.forEach(broker -> edges.computeIfAbsent(broker, id -> new RingEdge(members.get(id))));
+        near.forEach(broker -> edges.computeIfAbsent(broker, id -> new RingEdge(members.get(id), reserve)));
+    }
+
+    /** @param rates what placement has put here now */
+    void placed(Map<TopicName, Long> rates) {
+        changed.addAll(placed.keySet());
+        placed = Map.copyOf(rates);
+        changed.addAll(placed.keySet());
     }
 
     /** A round begins with a sample of the gates, unless the last one is still under way. */
@@ -123,6 +141,7 @@ final class RingRounds {
         }
         changed.addAll(demands.keySet());
         demands = demands(busy);
+        reserve.sampled(busy);
         changed.addAll(demands.keySet());
         Set<TopicName> refreshed = limits.slice(rounds++ % REFRESH_ROUNDS, REFRESH_ROUNDS);
         Set<TopicName> due = new LinkedHashSet<>(changed);
@@ -168,7 +187,7 @@ final class RingRounds {
                 gone.add(topic);
             } else {
                 mine.add(new RingEdge.Mine(
-                        new PeerMessage.ShareAndDemand(topic, share, demand(row)),
+                        new PeerMessage.ShareAndDemand(topic, share, demand(row), reserve.wanted(row)),
                         step(row),
                         refreshed.contains(topic)));
             }
@@ -212,17 +231,25 @@ final class RingRounds {
         }
     }
 
-    /** A static topic has the same demand everywhere, so the ring keeps its shares equal as members come and go. */
+    /**
+     * What a topic's share is to follow. A static topic has the same demand everywhere, so the ring keeps its shares
+     * equal as members come and go.
+     */
     private Demand demand(LimitRow row) {
-        return row.sharing() == Sharing.STATIC
-                ? new Demand(Limit.MICROS, Limit.MICROS)
-                : demands.getOrDefault(row.topic(), Demand.NONE);
+        if (row.sharing() == Sharing.STATIC) {
+            return new Demand(Limit.MICROS, Limit.MICROS);
+        }
+        Demand measured = demand(row.topic());
+        Long rate = row.sharing() == Sharing.PLACED ? placed.get(row.topic()) : null;
+        return rate == null || row.limit().rateMicros() == 0
+                ? measured
+                : measured.placed(
+                        rate, (double) row.limit().burstMicros() / row.limit().rateMicros());
     }
 
     private SupplyEdge step(LimitRow row) {
         return steps.computeIfAbsent(row.topic(), topic -> {
             int members = others.size() + 1;
-            int degree = Math.min(2, Math.max(1, others.size()));
             Limit limit = new Limit(
                     Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
                     Math.max(Limit.MICROS, row.limit().burstMicros()));
@@ -232,6 +259,7 @@ final class RingRounds {
     }
 
     void heard(PeerMessage.Indicators indicators) {
+        reserve.heard(indicators);
         RingEdge edge = edges.get(indicators.from().broker());
         if (edge != null && edge.peer().equals(indicators.from())) {
             edge.heard(indicators.topics()).ifPresent(decide);
@@ -251,18 +279,27 @@ final class RingRounds {
     private List<Effect> relieve(PeerMessage.Indicators starving) {
         Map<TopicName, Holding> given = new LinkedHashMap<>();
         for (PeerMessage.ShareAndDemand theirs : starving.topics()) {
-            Optional<LimitRow> row = limits.last(theirs.topic()).filter(last -> last.sharing() == Sharing.GOSSIP);
-            Demand mine = demand(theirs.topic());
-            if (row.isPresent() && !row.get().limit().isNone() && mine.rateMicros() == 0) {
+            TopicName topic = theirs.topic();
+            Optional<LimitRow> row = limits.last(topic)
+                    .filter(last -> last.sharing() == Sharing.GOSSIP || last.sharing() == Sharing.PLACED)
+                    .filter(last -> !last.limit().isNone() && demand(last).rateMicros() == 0);
+            if (row.isPresent()) {
+                Holding mine = keeper.ledger().share(topic);
                 Holding part = RingStep.handedOver(
                         keeper,
                         step(row.get()),
-                        keeper.ledger().share(theirs.topic()),
                         mine,
+                        demand(row.get()),
                         theirs.share(),
-                        theirs.demand());
+                        theirs.demand(),
+                        reserve.floors(
+                                topic,
+                                starving.from().broker(),
+                                mine.share(),
+                                theirs.share().share(),
+                                false));
                 if (!part.isNone()) {
-                    given.put(theirs.topic(), part);
+                    given.put(topic, part);
                 }
             }
         }

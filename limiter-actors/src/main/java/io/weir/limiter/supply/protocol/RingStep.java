@@ -20,15 +20,22 @@ final class RingStep {
      * that needs it.
      */
     static Holding handedOver(
-            Bookkeeper keeper, SupplyEdge edge, Holding mine, Demand myDemand, Holding theirs, Demand theirDemand) {
+            Bookkeeper keeper,
+            SupplyEdge edge,
+            Holding mine,
+            Demand myDemand,
+            Holding theirs,
+            Demand theirDemand,
+            SupplyEdge.Floors floors) {
         if (mine.homeless()) {
             return theirs.share().admits() ? mine : Holding.NONE;
         }
         if (mine.lame()) {
             return Holding.NONE;
         }
-        Share step = edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand);
-        return keeper.part(mine, theirs, step, SupplyEdge.needsItMore(theirDemand, myDemand));
+        Share step = edge.handedOver(mine.share(), myDemand, theirs.share(), theirDemand, floors);
+        boolean mayGiveAll = floors.mine().isNone() && SupplyEdge.needsItMore(theirDemand, myDemand);
+        return keeper.part(mine, theirs, step, mayGiveAll);
     }
 
     static Holding oneAccount(Holding mine) {

@@ -102,6 +102,8 @@ public final class SupplyNode {
         out = new ArrayList<>();
         if (input instanceof Input.Members members) {
             reachable = Set.copyOf(members.reachable());
+        } else if (input instanceof Input.Placed placed) {
+            ring.placed(placed.rates());
         } else if (input instanceof Input.Begin begin) {
             begun = true;
             lookIf(looks.due());

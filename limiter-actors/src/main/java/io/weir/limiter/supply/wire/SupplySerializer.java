@@ -110,6 +110,7 @@ public final class SupplySerializer extends SerializerWithStringManifest {
                 writer.putTopic(topic.topic());
                 writer.putHolding(topic.share());
                 writer.putDemand(topic.demand());
+                writer.putByte(topic.reserve() ? 1 : 0);
             });
         } else if (message instanceof PeerMessage.Collect collect) {
             writer.putTopic(collect.topic());
@@ -149,7 +150,10 @@ public final class SupplySerializer extends SerializerWithStringManifest {
                         new PeerMessage.Indicators(
                                 reader.getHolder(),
                                 reader.getList(() -> new ShareAndDemand(
-                                        reader.getTopic(), reader.getHolding(), reader.getDemand())));
+                                        reader.getTopic(),
+                                        reader.getHolding(),
+                                        reader.getDemand(),
+                                        reader.getByte() == 1)));
                     case COLLECT ->
                         new PeerMessage.Collect(
                                 reader.getTopic(), reader.getDebt(), (int) reader.getLong(), reader.getHolder());

@@ -206,4 +206,98 @@ class SharingWorldTest {
                     .isBetween(even * (1 - within), even * (1 + within));
         }
     }
+
+    /** All demand at one broker, which dies: what its buddy kept is there at once. It costs the busy broker nothing. */
+    @Test
+    void shouldLeaveAReserveAtTheBuddyThatTheBusyBrokerBorrows() {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(LIMIT, Sharing.GOSSIP, seed);
+            world.borrow();
+            world.publish(1, 9_000, OPEN);
+            world.run(30);
+            world.measure();
+            world.run(20);
+            assertThat(world.share(2).rateMicros())
+                    .as("what the buddy has of the rate, seed %d", seed)
+                    .isBetween(1_450 * MICROS, 1_750 * MICROS);
+            assertThat(world.share(2).burstMicros())
+                    .as("what the buddy has of the burst, seed %d", seed)
+                    .isBetween(3 * MICROS, 6 * MICROS);
+            assertThat(world.admitted(1)).as("messages, seed %d", seed).isGreaterThan(9_000 * 20 / 100 * 97);
+            assertThat(world.transfers()).as("transfers, seed %d", seed).isLessThanOrEqualTo(4);
+            assertThat(world.accessDelay().quantile(0.99))
+                    .as("p99, seed %d", seed)
+                    .isLessThan(0.001);
+            assertThat(world.loanMessages()).as("seed %d", seed).isLessThan(world.admitted() / 4);
+        }
+    }
+
+    @Test
+    void shouldUseAllOfTheLimitThoughAPartIsReservedWhenOneBrokerWantsMore() {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(LIMIT, Sharing.GOSSIP, seed);
+            world.borrow();
+            world.publishWhenAnswered(1, 100);
+            world.run(20);
+            world.measure();
+            world.run(20);
+            assertThat(world.admitted(1)).as("messages, seed %d", seed).isGreaterThan(10_000 * 20 / 100 * 97);
+            assertThat(world.share(2).rateMicros()).as("seed %d", seed).isGreaterThan(1_450 * MICROS);
+        }
+    }
+
+    @Test
+    void shouldReserveNothingWhereTokensAreNotBorrowed() {
+        SharingWorld world = even(LIMIT, Sharing.GOSSIP, 1);
+        world.publish(1, 9_000, OPEN);
+        world.run(30);
+        assertThat(world.share(1).rateMicros()).isGreaterThan(9_700 * MICROS);
+    }
+
+    @Test
+    void shouldPutTheBucketWherePlacementPutThePublishers() {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = even(LIMIT, Sharing.PLACED, seed);
+            world.place(new double[] {6_000, 3_000, 0});
+            world.run(20);
+            assertShare(world.share(0), 6_667, 18, seed);
+            assertShare(world.share(1), 3_333, 9, seed);
+            world.publish(0, 6_000, OPEN);
+            world.publish(1, 3_000, OPEN);
+            world.run(5);
+            world.measure();
+            world.run(20);
+            assertThat(world.transfers())
+                    .as("transfers for noise, seed %d", seed)
+                    .isLessThanOrEqualTo(4);
+            world.place(null);
+            world.publish(0, 0, OPEN);
+            world.publish(1, 0, OPEN);
+            world.publish(2, 9_000, OPEN);
+            world.run(20);
+            assertThat(world.share(2).rateMicros())
+                    .as("no longer placed, so by demand, seed %d", seed)
+                    .isGreaterThan(9_500 * MICROS);
+        }
+    }
+
+    @Test
+    void shouldServePublishersThatPlacementDoesNotKnow() {
+        SharingWorld world = even(LIMIT, Sharing.PLACED, 1);
+        world.place(new double[] {3_000, 0, 0});
+        world.publish(0, 3_000, OPEN);
+        world.publish(2, 6_000, OPEN);
+        world.run(20);
+        assertThat(world.share(2).rateMicros()).isGreaterThan(6_200 * MICROS);
+        assertThat(world.share(0).rateMicros()).isGreaterThan(3_100 * MICROS);
+    }
+
+    private static void assertShare(Share share, double rate, double burst, long seed) {
+        assertThat(share.rateMicros() / (double) MICROS)
+                .as("rate, seed %d", seed)
+                .isBetween(rate * 0.96, rate * 1.04);
+        assertThat(share.burstMicros() / (double) MICROS)
+                .as("burst, seed %d", seed)
+                .isBetween(burst - 1.5, burst + 1.5);
+    }
 }

@@ -117,7 +117,8 @@ class SupplySimulationTest {
                         supply.getLong("drift-ppm"),
                         supply.getDuration("guard").toNanos(),
                         supply.getDuration("round").toNanos(),
-                        supply.getDouble("dead-band")));
+                        supply.getDouble("dead-band"),
+                        supply.getDouble("reserve")));
     }
 
     @Test

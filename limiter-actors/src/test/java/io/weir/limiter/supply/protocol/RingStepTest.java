@@ -34,7 +34,7 @@ class RingStepTest {
         for (int round = 0; round < 500; round++) {
             for (int from = 0; from < brokers; from++) {
                 for (int to : new int[] {(from + 1) % brokers, (from + brokers - 1) % brokers}) {
-                    Holding moved = RingStep.handedOver(KEEPER, edge, ring[from], demand(from), ring[to], demand(to));
+                    Holding moved = handedOver(edge, ring[from], demand(from), ring[to], demand(to));
                     ring[from] = ring[from].minus(moved);
                     ring[to] = ring[to].plus(moved);
                 }
@@ -55,11 +55,15 @@ class RingStepTest {
         SupplyEdge edge = new SupplyEdge(limit, 4, 2, 0.03);
         Supply account = new Supply(5 * MICROS, MICROS * 3 / 2, 0);
         Holding idle = new Holding(account, account);
-        assertThat(RingStep.handedOver(KEEPER, edge, idle, demand(1), Holding.NONE, demand(0)))
+        assertThat(handedOver(edge, idle, demand(1), Holding.NONE, demand(0)))
                 .isEqualTo(new Holding(account, Supply.NONE));
-        assertThat(RingStep.handedOver(KEEPER, edge, idle, demand(0), Holding.NONE, demand(0)))
+        assertThat(handedOver(edge, idle, demand(0), Holding.NONE, demand(0)))
                 .as("to one that needs it no more than this one")
                 .isEqualTo(Holding.NONE);
+    }
+
+    private static Holding handedOver(SupplyEdge edge, Holding mine, Demand myDemand, Holding theirs, Demand demand) {
+        return RingStep.handedOver(KEEPER, edge, mine, myDemand, theirs, demand, SupplyEdge.Floors.NONE);
     }
 
     private static Demand demand(int broker) {
@@ -73,9 +77,7 @@ class RingStepTest {
         assertThat(NewTopicSpread.toOthers(new Share(9 * MICROS, 0), 2)).isEmpty();
         Holding homeless = new Holding(new Supply(MICROS, MICROS / 2, 0), Supply.NONE);
         Holding rich = new Holding(new Supply(MICROS, 5 * MICROS, 0), Supply.NONE);
-        assertThat(RingStep.handedOver(KEEPER, null, homeless, null, rich, null))
-                .isEqualTo(homeless);
-        assertThat(RingStep.handedOver(KEEPER, null, homeless, null, homeless, null))
-                .isEqualTo(Holding.NONE);
+        assertThat(handedOver(null, homeless, null, rich, null)).isEqualTo(homeless);
+        assertThat(handedOver(null, homeless, null, homeless, null)).isEqualTo(Holding.NONE);
     }
 }

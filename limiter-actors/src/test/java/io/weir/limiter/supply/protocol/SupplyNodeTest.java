@@ -32,7 +32,7 @@ class SupplyNodeTest {
     private static final TopicName TOPIC = new TopicName("orders");
     private static final Holder ME = holder("b1", 1);
     private static final Holder PEER = holder("b2", 1);
-    private static final ProtocolTimes TIMES = ProtocolTimes.of(6 * SECOND, 1_000, SECOND / 2, SECOND / 2, 0.03);
+    private static final ProtocolTimes TIMES = ProtocolTimes.of(6 * SECOND, 1_000, SECOND / 2, SECOND / 2, 0.03, 0.2);
 
     private final StoreView view = StoreView.nothing(TIMES);
     private final SupplyNode node =
@@ -165,10 +165,10 @@ class SupplyNodeTest {
         tell(new Input.RoundDue());
         Demand much = new Demand(100 * MICROS, 10 * MICROS);
         Holding held = node.ledger().share(TOPIC);
-        List<Effect> idle = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 0))));
+        List<Effect> idle = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 0, false))));
         assertThat(toldTo("b3", idle)).as("nothing waits").isEmpty();
         tell(new Input.RoundDue());
-        List<Effect> starving = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 5))));
+        List<Effect> starving = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 5, false))));
         assertThat(toldTo("b3", starving)).singleElement().isInstanceOf(PeerMessage.Indicators.class);
     }
 
@@ -184,10 +184,11 @@ class SupplyNodeTest {
                 LeaseRow.registered(holder("b4", 1)));
         PeerMessage.Indicators starving = new PeerMessage.Indicators(
                 far,
-                List.of(new PeerMessage.ShareAndDemand(TOPIC, Holding.NONE, new Demand(100 * MICROS, 10 * MICROS))));
+                List.of(new PeerMessage.ShareAndDemand(
+                        TOPIC, Holding.NONE, new Demand(100 * MICROS, 10 * MICROS), false)));
         tell(new Input.RoundDue());
         Holding held = node.ledger().share(TOPIC);
-        carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, new Demand(5 * MICROS, MICROS), 0))));
+        carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, new Demand(5 * MICROS, MICROS), 0, false))));
         assertThat(carryOut(starving)).as("its own messages need it").noneMatch(Effect.RemoveAtGate.class::isInstance);
         tell(new Input.RoundDue());
         carryOut(new Input.Sampled(0, List.of()));
@@ -202,7 +203,7 @@ class SupplyNodeTest {
         mint(10, 10);
         tell(new Input.RoundDue());
         Holding forged = Holding.of(new Share(11 * MICROS, 10 * MICROS), 0);
-        GateSample sample = new GateSample(TOPIC, forged, new Demand(MICROS, MICROS), 0);
+        GateSample sample = new GateSample(TOPIC, forged, new Demand(MICROS, MICROS), 0, false);
         assertThat(tell(new Input.Sampled(node.ledger().sequence(), List.of(sample))))
                 .anyMatch(Effect.Violated.class::isInstance);
     }

@@ -280,6 +280,8 @@ class SupplyCodecTest {
             return random.nextLong() >> random.nextInt(Long.SIZE);
         } else if (type == int.class) {
             return random.nextInt();
+        } else if (type == boolean.class) {
+            return random.nextBoolean();
         } else if (type == Demand.class) {
             return new Demand(estimate(random), estimate(random), estimate(random));
         } else if (type == TopicName.class) {

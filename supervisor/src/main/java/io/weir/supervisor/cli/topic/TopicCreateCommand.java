@@ -37,9 +37,10 @@ final class TopicCreateCommand implements Callable<Integer> {
     @Option(
             names = "--adapt",
             paramLabel = "HOW",
-            defaultValue = "gossip",
+            defaultValue = "placed",
             description =
-                    "How the limit follows demand: gossip (between neighbours), adaptor (from the middle) or static "
+                    "How the brokers divide the limit: placed (where placement put the publishers, else by demand), gossip (by "
+                            + "demand, between neighbours), adaptor (by demand, from the middle) or static "
                             + "(equal parts); default: ${DEFAULT-VALUE}.")
     private String adapt;
 

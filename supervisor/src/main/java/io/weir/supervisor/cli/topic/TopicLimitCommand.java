@@ -43,7 +43,7 @@ final class TopicLimitCommand implements Callable<Integer> {
     @Option(names = "--burst", paramLabel = "B", description = "Messages at once, at least 1.")
     private Double burst;
 
-    @Option(names = "--adapt", paramLabel = "HOW", description = "gossip, adaptor or static.")
+    @Option(names = "--adapt", paramLabel = "HOW", description = "placed, gossip, adaptor or static.")
     private String adapt;
 
     @Option(names = "--floor", paramLabel = "PHI", description = "0 to 1, see 'weir topic create --help'.")

@@ -20,8 +20,11 @@ import java.util.function.Function;
  * <p>Only leased accounts lend: what is kept for a netsplit stays where it is kept.
  */
 public class Lending {
-    /** Also on a busy machine a reply comes within this, or never. */
-    public static final long PATIENCE_NS = 100_000_000L;
+    /**
+     * Within this a reply comes also on a busy machine and over a slow network, or never: links lose nothing while they
+     * stand. Whoever gave up earlier would lose the tokens of every late reply.
+     */
+    public static final long PATIENCE_NS = 1_000_000_000L;
 
     private final Holder me;
     private final Gate gate;

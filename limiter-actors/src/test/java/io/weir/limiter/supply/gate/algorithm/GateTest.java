@@ -237,7 +237,7 @@ class GateTest {
     }
 
     private static Loan lent(Loan request) {
-        return new Loan().set(0, request.id(), MICROS, 0);
+        return new Loan().set(0, request.id(), MICROS, 0, 0);
     }
 
     @Test
@@ -274,7 +274,7 @@ class GateTest {
     void shouldLendOnlyUnderTheSameVersionAndTheLease() {
         gate.add(new Holding(new Supply(MICROS, 9 * MICROS, 9 * MICROS), Supply.NONE), START);
         Lending lending = new Lending(ME, gate, 1, SECOND, START);
-        Loan request = new Loan().set(0, 1, MICROS, 0);
+        Loan request = new Loan().set(0, 1, MICROS, 0, 0);
         Loan reply = new Loan();
         assertThat(lending.onRequest(0, 0, request, 0, START + LEASE, reply)).isFalse();
         assertThat(lending.onRequest(0, 1, request, 0, START + LEASE - 1, reply))
