@@ -255,11 +255,16 @@ public final class AdmissionCheck {
         });
     }
 
+    /** Which part of the limit was used. */
+    double usedPart(TopicName topic, Limit limit, long fromNs, long toNs) {
+        return admittedBetween(topic, fromNs, toNs) / (limit.ratePerSecond() * (toNs - fromNs) / NANOS);
+    }
+
     /** C8: under more load than the limit lets through, at least 95% of it was used. */
     public Optional<Violation> used(TopicName topic, Limit limit, long fromNs, long toNs) {
         long admitted = admittedBetween(topic, fromNs, toNs);
         double seconds = (toNs - fromNs) / (double) NANOS;
-        return admitted >= LEAST_USE * limit.ratePerSecond() * seconds
+        return usedPart(topic, limit, fromNs, toNs) >= LEAST_USE
                 ? Optional.empty()
                 : Optional.of(new Violation(
                         "C8",

@@ -8,6 +8,7 @@ import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -239,7 +240,11 @@ public final class HistoryCheck {
                     .filter(Share::admits)
                     .map(share -> new Limit(Math.max(1, share.rateMicros()), share.burstMicros()));
             if (limit.isPresent() && saturated(topic, limit.get(), fromNs, toNs)) {
-                looked.add(topic.value());
+                looked.add(String.format(
+                        Locale.ROOT,
+                        "%s (%.1f%%)",
+                        topic,
+                        100 * admissions.usedPart(topic, limit.get(), fromNs, toNs)));
                 admissions.used(topic, limit.get(), fromNs, toNs).ifPresent(violations::add);
             }
         });
