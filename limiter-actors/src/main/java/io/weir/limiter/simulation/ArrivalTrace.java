@@ -105,6 +105,10 @@ public record ArrivalTrace(List<String> brokers, long[] timesNs, int[] counts, i
         return Arrays.stream(counts).sum();
     }
 
+    public double messagesPerSecond() {
+        return messages() * 1e9 / periodNs();
+    }
+
     public int messagesAt(int broker) {
         int messages = 0;
         for (int i = 0; i < counts.length; i++) {

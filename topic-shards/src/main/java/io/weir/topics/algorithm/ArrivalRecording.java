@@ -18,12 +18,15 @@ public final class ArrivalRecording {
     /** 8 MiB. */
     public static final int MOST_INSTANTS = 1 << 20;
 
+    /** As many as a trace may hold. */
+    public static final long MOST_MESSAGES = 10_000_000;
+
     public static final long LONGEST_NS = TimeUnit.MINUTES.toNanos(10);
 
-    /** The time since the beginning is above, in 40 bits: 18 minutes. The messages are below. */
+    /** The time since the beginning is above, in 40 bits: 18 minutes. The messages are below, up to 16 million. */
     private static final int COUNT_BITS = 24;
 
-    private static final long MOST_AT_ONCE = (1L << COUNT_BITS) - 1;
+    private static final long COUNT = (1L << COUNT_BITS) - 1;
 
     private enum State {
         /** Nobody writes yet. */
@@ -93,17 +96,23 @@ public final class ArrivalRecording {
             return true;
         }
         long here = size == 0 ? -1 : instants[size - 1];
-        if (here >>> COUNT_BITS == sinceNs && (here & MOST_AT_ONCE) + count <= MOST_AT_ONCE) {
+        if (messages + count > MOST_MESSAGES) {
+            return full(arrivalNs);
+        } else if (here >>> COUNT_BITS == sinceNs) {
             instants[size - 1] = here + count;
-        } else if (size == instants.length || count > MOST_AT_ONCE) {
-            full = true;
-            endNs = arrivalNs;
-            return false;
+        } else if (size == instants.length) {
+            return full(arrivalNs);
         } else {
             instants[size++] = sinceNs << COUNT_BITS | count;
         }
         messages += count;
         return true;
+    }
+
+    private boolean full(long arrivalNs) {
+        full = true;
+        endNs = arrivalNs;
+        return false;
     }
 
     /** For the thread that writes: whether there is nothing more to come. */
@@ -168,7 +177,7 @@ public final class ArrivalRecording {
             // Recorded before it was full, and arrived after that instant.
             if (instant >>> COUNT_BITS < lengthNs) {
                 timesNs[within] = instant >>> COUNT_BITS;
-                counts[within++] = (int) (instant & MOST_AT_ONCE);
+                counts[within++] = (int) (instant & COUNT);
             }
         }
         return new Arrivals(Arrays.copyOf(timesNs, within), Arrays.copyOf(counts, within));

@@ -63,6 +63,17 @@ class ArrivalRecordingTest {
     }
 
     @Test
+    void shouldEndWithTheLastMessageThatATraceMayHold() {
+        ArrivalRecording recording = begun(10, 1_000);
+        assertThat(recording.arrived(9_999_999, at(1), at(1))).isTrue();
+        assertThat(recording.arrived(1, at(1), at(1))).isTrue();
+        assertThat(recording.arrived(1, at(4), at(4))).isFalse();
+        assertThat(recording.end(at(9), 1, 1))
+                .isEqualTo(new ArrivalRecording.Progress(4, 10_000_000, 1, true, true, 0, 0));
+        assertThat(recording.arrivals().counts()).containsExactly(10_000_000);
+    }
+
+    @Test
     void shouldAllocateNothingWhileItRecords() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long self = Thread.currentThread().getId();
