@@ -49,6 +49,11 @@ public final class Replay {
             }
         }
 
+        /** The same, but what finds no token is refused. */
+        public Terms policing() {
+            return new Terms(limit, brokers, sharing, borrows, 0, maxDelayNs);
+        }
+
         public Terms at(int otherBrokers, boolean borrowing) {
             return new Terms(limit, otherBrokers, sharing, borrowing, maxWaiting, maxDelayNs);
         }

@@ -41,7 +41,7 @@ class ReplayTest {
 
     @Test
     void shouldRefuseWhatFindsNoTokenWhenTheTopicPolices() {
-        Outcome outcome = Replay.of(FIVE, new Terms(TEN_AND_TWO, 1, Sharing.STATIC, false, 0, LONG_NS));
+        Outcome outcome = Replay.of(FIVE, shaped(TEN_AND_TWO, 1).policing());
 
         assertThat(outcome.messages()).isEqualTo(5);
         assertThat(outcome.refused()).isEqualTo(2);

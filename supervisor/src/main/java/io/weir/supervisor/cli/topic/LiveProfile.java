@@ -87,10 +87,13 @@ final class LiveProfile implements LiveRecording.Observer {
             files.write(recorded.trace(), comment(recorded), file);
             BucketProfiler.Profile profile = profile(profiler, recorded.trace());
             noteIfHeldBack(described, recorded);
+            if (described.mode().equals("police")) {
+                notes.add(topic + " polices: what would wait is refused instead; 'weir topic what-if' says how much.");
+            }
             List<SplitForecast> splits = SplitForecast.of(
                     recorded.trace(),
                     profile,
-                    terms(profile.limit(), 1, false, described),
+                    shaping(profile.limit(), 1, false, described),
                     k -> at(String.format(
                             Locale.ROOT,
                             "replaying %s: %d of %d brokers",
@@ -116,14 +119,14 @@ final class LiveProfile implements LiveRecording.Observer {
         }
     }
 
-    /** A limit for a topic like this. */
-    static Replay.Terms terms(Limit limit, int brokers, boolean borrows, TopicDescription topic) {
+    /** A limit for a topic like this, as if it shaped: what finds no token waits. */
+    static Replay.Terms shaping(Limit limit, int brokers, boolean borrows, TopicDescription topic) {
         return new Replay.Terms(
                 limit,
                 brokers,
                 Sharing.valueOf(topic.adapt().toUpperCase(Locale.ROOT)),
                 borrows,
-                topic.mode().equals("police") ? 0 : topic.maxWaiting(),
+                topic.maxWaiting(),
                 TimeUnit.MILLISECONDS.toNanos(topic.maxDelayMs()));
     }
 

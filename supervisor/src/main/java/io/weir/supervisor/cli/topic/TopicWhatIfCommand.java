@@ -137,7 +137,8 @@ final class TopicWhatIfCommand implements Callable<Integer> {
 
     private static Replay.Terms terms(Limit limit, int brokers, boolean borrows, TopicDescription topic) {
         try {
-            return LiveProfile.terms(limit, brokers, borrows, topic);
+            Replay.Terms shaping = LiveProfile.shaping(limit, brokers, borrows, topic);
+            return topic.mode().equals("police") ? shaping.policing() : shaping;
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e.getMessage());
         }

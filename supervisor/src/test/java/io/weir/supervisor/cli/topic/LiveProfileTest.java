@@ -91,7 +91,17 @@ class LiveProfileTest {
         Path file = dir.resolve("busy.csv");
         try (Load load = new Load("busy")) {
             assertThat(load.stopped).isFalse();
-            assertThat(weir("profile", "--live", "busy", "--for", "2s", "--apply", "--recording", file.toString(), "-o", "json"))
+            assertThat(weir(
+                            "profile",
+                            "--live",
+                            "busy",
+                            "--for",
+                            "2s",
+                            "--apply",
+                            "--recording",
+                            file.toString(),
+                            "-o",
+                            "json"))
                     .as(err.toString())
                     .isEqualTo(ExitCode.OK);
         }
@@ -114,7 +124,19 @@ class LiveProfileTest {
 
         out.getBuffer().setLength(0);
         String rate = answer.get("rate").asText();
-        assertThat(weir("what-if", "busy", "--rate", rate, "--burst", "1000", "--brokers", "3", "--recording", file.toString(), "-o", "json"))
+        assertThat(weir(
+                        "what-if",
+                        "busy",
+                        "--rate",
+                        rate,
+                        "--burst",
+                        "1000",
+                        "--brokers",
+                        "3",
+                        "--recording",
+                        file.toString(),
+                        "-o",
+                        "json"))
                 .as(err.toString())
                 .isEqualTo(ExitCode.OK);
         JsonNode whatIf = JSON.readTree(out.toString());
@@ -129,6 +151,23 @@ class LiveProfileTest {
         assertThat(out.toString()).contains("one bucket", "REFUSED", "More messages came than r lets pass");
     }
 
+    /** Five hundred come at once, and two pass. */
+    @Test
+    void shouldRefuseWhatFindsNoTokenWhenTheTopicPolices() throws Exception {
+        create("policed", 100);
+        assertThat(broker.send("PUT", "/v1/topics/policed/delivery", BodyPublishers.ofString("{\"mode\":\"police\"}"))
+                        .statusCode())
+                .isEqualTo(200);
+        Path file = Files.writeString(dir.resolve("policed.csv"), "time_ns,count\n1,500\n");
+        List<String> line = new ArrayList<>(List.of(whatIf("policed", file)));
+        line.addAll(List.of("-o", "json"));
+        assertThat(weir(line.toArray(String[]::new))).as(err.toString()).isEqualTo(ExitCode.OK);
+        JsonNode row = JSON.readTree(out.toString()).at("/rows/0");
+        assertThat(row.get("refused").asInt()).isEqualTo(498);
+        assertThat(row.get("refusedFraction").asDouble()).isEqualTo(0.996);
+        assertThat(row.get("delayedFraction").asDouble()).isZero();
+    }
+
     @Test
     void shouldSayInWordsWhatItFoundAndWhatToDoNext() throws Exception {
         create("words", 100_000);
@@ -140,7 +179,12 @@ class LiveProfileTest {
                     .isEqualTo(ExitCode.OK);
         }
         assertThat(out.toString())
-                .contains("r = ", "POISSON MODEL", "Messages came to b1=", "weir topic what-if words", "To set it: weir topic limit words");
+                .contains(
+                        "r = ",
+                        "POISSON MODEL",
+                        "Messages came to b1=",
+                        "weir topic what-if words",
+                        "To set it: weir topic limit words");
         assertThat(broker.json("/v1/topics/words").get("rate").asDouble())
                 .as("nothing is set unless asked for")
                 .isEqualTo(100_000);
@@ -153,7 +197,14 @@ class LiveProfileTest {
         Path none = dir.resolve("none.csv");
         Path few = Files.writeString(dir.resolve("few.csv"), "1\n2\n");
         fails(ExitCode.UNAVAILABLE, "there is no topic unknown", "profile", "--live", "unknown");
-        fails(ExitCode.UNAVAILABLE, "nothing was published to quiet in 1.0 s", "profile", "--live", "quiet", "--for", "1s");
+        fails(
+                ExitCode.UNAVAILABLE,
+                "nothing was published to quiet in 1.0 s",
+                "profile",
+                "--live",
+                "quiet",
+                "--for",
+                "1s");
         fails(ExitCode.USAGE, "--for must be within 1s and 10m", "profile", "--live", "quiet", "--for", "11m");
         fails(ExitCode.USAGE, "is no time", "profile", "--live", "quiet", "--for", "soon");
         fails(ExitCode.USAGE, "give one of the two", "profile");
@@ -201,10 +252,10 @@ class LiveProfileTest {
         publish("first", 1);
         ArrivalTrace arrivals = TraceCsv.readPart(
                 "first",
-                new BufferedReader(new StringReader(broker.get(first + "/arrivals").body())));
+                new BufferedReader(
+                        new StringReader(broker.get(first + "/arrivals").body())));
         assertThat(arrivals.counts()).containsExactly(3);
-        assertThat(arrivals.timesNs()[0])
-                .isBetween(0L, ended.get("lengthNs").asLong());
+        assertThat(arrivals.timesNs()[0]).isBetween(0L, ended.get("lengthNs").asLong());
         assertThat(begin("second", "{\"seconds\":600}").statusCode()).isEqualTo(200);
         assertThat(broker.get(first).statusCode()).as("another took its place").isEqualTo(404);
         assertThat(broker.send("DELETE", "/v1/topics/second/recording", BodyPublishers.noBody())
@@ -217,9 +268,9 @@ class LiveProfileTest {
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread thread = new Thread(() -> {
             try {
-                Await.until("it is recorded", () -> broker.get("/v1/topics/" + topic + "/recording")
-                        .statusCode()
-                        == 200);
+                Await.until(
+                        "it is recorded",
+                        () -> broker.get("/v1/topics/" + topic + "/recording").statusCode() == 200);
                 publish(topic, 5);
             } catch (Exception | AssertionError e) {
                 failure.set(e);
