@@ -2,12 +2,20 @@ package io.weir.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.simulation.ArrivalTrace;
+import io.weir.limiter.simulation.TraceCsv;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
+import io.weir.supervisor.cli.Weir;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
@@ -130,6 +139,50 @@ class SupplyIT {
             }
         }
         LOG.info("Limit: raised after {} ms, lowered after {} ms", raises, lowerings);
+    }
+
+    /** What the command records at three brokers is what their gates saw, and can be replayed. */
+    @Test
+    void shouldFindTheLimitThatALiveTopicNeedsFromWhatAllBrokersRecord(@TempDir Path dir) throws IOException {
+        String topic = "profiled";
+        create(topic, 3_000, 1_500, "gossip");
+        pressEverywhere(topic, 300);
+        awaitSum(topic, 3_000, SLACK);
+        String file = dir.resolve("profiled.csv").toString();
+
+        JsonNode found = weir("profile", "--live", topic, "--for", "5s", "--recording", file);
+        ArrivalTrace trace = TraceCsv.readTrace(Path.of(file));
+        assertThat(trace.brokers()).containsExactlyInAnyOrderElementsOf(WatchedCluster.BROKERS);
+        assertThat(found.get("messages").asInt()).isEqualTo(trace.messages());
+        for (String broker : WatchedCluster.BROKERS) {
+            assertThat(found.at("/messagesAt/" + broker).asInt()).as(broker).isGreaterThan(100);
+        }
+        assertThat(found.at("/splits")).hasSize(3);
+        assertThat(found.at("/splits/0/splitSeconds").asDouble())
+                .as("b is such that 99% do not wait at one broker")
+                .isZero();
+
+        JsonNode tried = weir("what-if", topic, "--rate", "2000", "--burst", "300", "--recording", file);
+        assertThat(tried.get("asRecorded").asBoolean()).isTrue();
+        assertThat(tried.at("/rows")).hasSize(3);
+        assertThat(tried.at("/rows/2/delayedFraction").asDouble())
+                .as("twice the rate that came")
+                .isLessThan(0.01);
+        LOG.info("Profiled: {}", found);
+    }
+
+    private static JsonNode weir(String... args) throws IOException {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        List<String> line = new ArrayList<>(List.of("topic"));
+        line.addAll(List.of(args));
+        line.addAll(List.of("--http", cluster.http("b1").toString(), "-o", "json"));
+        int code = Weir.commandLine()
+                .setOut(new PrintWriter(out, true))
+                .setErr(new PrintWriter(err, true))
+                .execute(line.toArray(String[]::new));
+        assertThat(code).as(err.toString()).isZero();
+        return new ObjectMapper().readTree(out.toString());
     }
 
     @Test

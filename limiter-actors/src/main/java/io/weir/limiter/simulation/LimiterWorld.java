@@ -35,6 +35,8 @@ public final class LimiterWorld {
      * @param lenders who may ask whom for tokens; null: nobody borrows
      * @param meanServiceNs of the exponential time that a broker needs for a message; 0: none
      * @param periodNs between two rounds of gossip or of the adaptor
+     * @param maxWaiting messages that may wait at a broker; one more is refused. 0: a topic that polices
+     * @param maxDelayNs a message that has waited for so long is refused
      */
     public record Setup(
             Limit limit,
@@ -44,29 +46,51 @@ public final class LimiterWorld {
             Graph lenders,
             BorrowingFactory borrowing,
             double meanServiceNs,
-            long periodNs) {
+            long periodNs,
+            int maxWaiting,
+            long maxDelayNs) {
         public static Setup of(Limit limit, int brokers, SimulatedLinks links) {
-            return new Setup(limit, brokers, links, Sharing.STATIC, null, Borrowing::new, 0, SECOND_NS);
+            return new Setup(
+                    limit,
+                    brokers,
+                    links,
+                    Sharing.STATIC,
+                    null,
+                    Borrowing::new,
+                    0,
+                    SECOND_NS,
+                    Integer.MAX_VALUE,
+                    Long.MAX_VALUE);
         }
 
         public Setup sharing(Sharing how) {
-            return new Setup(limit, brokers, links, how, lenders, borrowing, meanServiceNs, periodNs);
+            return new Setup(
+                    limit, brokers, links, how, lenders, borrowing, meanServiceNs, periodNs, maxWaiting, maxDelayNs);
         }
 
         public Setup borrowing(Graph from) {
-            return new Setup(limit, brokers, links, sharing, from, borrowing, meanServiceNs, periodNs);
+            return new Setup(
+                    limit, brokers, links, sharing, from, borrowing, meanServiceNs, periodNs, maxWaiting, maxDelayNs);
         }
 
         public Setup borrowing(Graph from, BorrowingFactory factory) {
-            return new Setup(limit, brokers, links, sharing, from, factory, meanServiceNs, periodNs);
+            return new Setup(
+                    limit, brokers, links, sharing, from, factory, meanServiceNs, periodNs, maxWaiting, maxDelayNs);
         }
 
         public Setup every(long roundNs) {
-            return new Setup(limit, brokers, links, sharing, lenders, borrowing, meanServiceNs, roundNs);
+            return new Setup(
+                    limit, brokers, links, sharing, lenders, borrowing, meanServiceNs, roundNs, maxWaiting, maxDelayNs);
+        }
+
+        public Setup line(int most, long longestNs) {
+            return new Setup(
+                    limit, brokers, links, sharing, lenders, borrowing, meanServiceNs, periodNs, most, longestNs);
         }
 
         public Setup serving(double meanNs) {
-            return new Setup(limit, brokers, links, sharing, lenders, borrowing, meanNs, periodNs);
+            return new Setup(
+                    limit, brokers, links, sharing, lenders, borrowing, meanNs, periodNs, maxWaiting, maxDelayNs);
         }
     }
 
@@ -78,6 +102,7 @@ public final class LimiterWorld {
      * @param latency from arrival to the end of service
      * @param controlMessages requests, replies, reports and transfers
      * @param delayed messages that waited at all
+     * @param refused messages for which the line was full, or their wait too long; they have no delay
      * @param delayedWhileAllEmpty of these, how many came when no broker held a whole token
      * @param inventedMicros the most by which Σλ + acceptable in flight exceeded b, and 0 if it never did
      * @param excessMicros by how much some interval admitted more than b + r·t; 0 if none did
@@ -87,6 +112,7 @@ public final class LimiterWorld {
             Sample latency,
             long controlMessages,
             long delayed,
+            long refused,
             long delayedWhileAllEmpty,
             long inventedMicros,
             long excessMicros) {
@@ -124,6 +150,7 @@ public final class LimiterWorld {
     private long measureFromNs;
     private long controlMessages;
     private long delayed;
+    private long refused;
     private long delayedWhileAllEmpty;
     private long inventedMicros;
 
@@ -155,7 +182,7 @@ public final class LimiterWorld {
     }
 
     /** Runs until the clock passes {@code untilNs}, and measures what arrived from {@code measureFromNs} on. */
-    public Result run(PublisherArrivals arrivals, long measureFromNs, long untilNs) {
+    public Result run(Arrivals arrivals, long measureFromNs, long untilNs) {
         this.measureFromNs = measureFromNs;
         while (true) {
             long arrivalNs = arrivals.nextNs();
@@ -172,8 +199,9 @@ public final class LimiterWorld {
             checkNothingInvented();
         }
         for (SimulatedBroker broker : brokers) {
+            refuseLate(broker, untilNs);
             while (broker.waits()) {
-                measured(broker.admitFirst(untilNs), untilNs, untilNs);
+                measured(broker.leaveFirst(untilNs), untilNs, untilNs);
             }
         }
         return new Result(
@@ -181,6 +209,7 @@ public final class LimiterWorld {
                 latency,
                 controlMessages,
                 delayed,
+                refused,
                 delayedWhileAllEmpty,
                 inventedMicros,
                 hardBound.excessMicros());
@@ -193,7 +222,9 @@ public final class LimiterWorld {
     private void onArrival(SimulatedBroker broker) {
         broker.arrive(nowNs);
         admit(broker);
-        if (broker.waits() && nowNs >= measureFromNs) {
+        if (broker.waiting() > setup.maxWaiting()) {
+            refused(broker.leaveLast(nowNs));
+        } else if (broker.waits() && nowNs >= measureFromNs) {
             delayed++;
             if (allEmpty()) {
                 delayedWhileAllEmpty++;
@@ -295,6 +326,7 @@ public final class LimiterWorld {
 
     /** Admits what finds a token, and plans to wake up when the next one will. */
     private void admit(SimulatedBroker broker) {
+        refuseLate(broker, nowNs);
         while (broker.waits()) {
             long waitNs = broker.bucket.takeOrWaitNs(1, nowNs);
             if (waitNs > 0) {
@@ -306,7 +338,19 @@ public final class LimiterWorld {
                 }
                 return;
             }
-            admitted(broker, broker.admitFirst(nowNs));
+            admitted(broker, broker.leaveFirst(nowNs));
+        }
+    }
+
+    private void refuseLate(SimulatedBroker broker, long atNs) {
+        while (broker.waits() && atNs - broker.firstArrivedNs() >= setup.maxDelayNs()) {
+            refused(broker.leaveFirst(atNs));
+        }
+    }
+
+    private void refused(long arrivedNs) {
+        if (arrivedNs >= measureFromNs) {
+            refused++;
         }
     }
 

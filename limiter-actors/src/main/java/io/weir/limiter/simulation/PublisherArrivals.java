@@ -9,7 +9,7 @@ import java.util.random.RandomGenerator;
  *
  * <p>The instants and groups depend on the seed alone, so worlds with another placement see the same messages.
  */
-public final class PublisherArrivals {
+public final class PublisherArrivals implements Arrivals {
     private final RandomGenerator random;
     private final int groupSize;
     private final int batch;
@@ -57,13 +57,13 @@ public final class PublisherArrivals {
         drawInstant();
     }
 
-    /** When the next message comes. */
-    long nextNs() {
+    @Override
+    public long nextNs() {
         return (long) instantNs;
     }
 
-    /** Takes the next message: the broker it comes to. */
-    int takeBroker() {
+    @Override
+    public int takeBroker() {
         int publisher = group * groupSize + --left / batch;
         if (left == 0) {
             drawInstant();

@@ -58,13 +58,28 @@ final class SimulatedBroker {
         return waiting * Limit.MICROS;
     }
 
-    /** Lets the first waiting message through; the answer is when it had arrived. */
-    long admitFirst(long nowNs) {
+    int waiting() {
+        return waiting;
+    }
+
+    long firstArrivedNs() {
+        return arrivedNs[first];
+    }
+
+    /** The first waiting message goes, with a token or refused; the answer is when it had arrived. */
+    long leaveFirst(long nowNs) {
         long arrived = arrivedNs[first];
         first = (first + 1) & (arrivedNs.length - 1);
         waiting--;
         window.waiting(waiting, nowNs);
         return arrived;
+    }
+
+    /** The same for the one that came last. */
+    long leaveLast(long nowNs) {
+        waiting--;
+        window.waiting(waiting, nowNs);
+        return arrivedNs[(first + waiting) & (arrivedNs.length - 1)];
     }
 
     /** When a message that is admitted now has been served, one at a time. */

@@ -1,5 +1,6 @@
 package io.weir.cluster.bench;
 
+import io.weir.supervisor.cli.TimeReader;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,7 +30,7 @@ final class FirstCommand implements Callable<Integer> {
             names = "--idle",
             paramLabel = "TIME",
             defaultValue = "5s",
-            converter = Span.Reader.class,
+            converter = TimeReader.class,
             description = "Silence before each message: 5s, 250ms, 2m (default: ${DEFAULT-VALUE}).")
     private Duration idle;
 

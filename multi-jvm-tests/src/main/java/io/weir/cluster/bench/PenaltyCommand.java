@@ -5,6 +5,7 @@ import io.weir.limiter.algorithm.BucketProfiler;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
+import io.weir.supervisor.cli.TimeReader;
 import io.weir.supervisor.node.BrokerClient;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -111,21 +112,21 @@ final class PenaltyCommand implements Callable<Integer> {
     @Option(
             names = "--duration",
             defaultValue = "10s",
-            converter = Span.Reader.class,
+            converter = TimeReader.class,
             description = "Measured time of a round (default: ${DEFAULT-VALUE}).")
     private Duration duration;
 
     @Option(
             names = "--warmup",
             defaultValue = "3s",
-            converter = Span.Reader.class,
+            converter = TimeReader.class,
             description = "Load before that in every round (default: ${DEFAULT-VALUE}).")
     private Duration warmUp;
 
     @Option(
             names = "--rehearsal",
             defaultValue = "5s",
-            converter = Span.Reader.class,
+            converter = TimeReader.class,
             description =
                     "Load of each configuration before the first round, for the compilers (default: ${DEFAULT-VALUE}).")
     private Duration rehearsal;

@@ -1,11 +1,11 @@
 package io.weir.cluster.chaos;
 
-import io.weir.cluster.bench.Span;
 import io.weir.cluster.chaos.client.ClientCommand;
 import io.weir.supervisor.cli.CliCommand;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
+import io.weir.supervisor.cli.TimeReader;
 import io.weir.supervisor.local.Installation;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -73,7 +73,7 @@ public final class ChaosCommand implements CliCommand {
             names = "--duration",
             paramLabel = "TIME",
             defaultValue = "5m",
-            converter = Span.Reader.class,
+            converter = TimeReader.class,
             description =
                     "How long faults come: 90s, 5m (default: ${DEFAULT-VALUE}). Start, mending and check take about two minutes more.")
     private Duration duration;

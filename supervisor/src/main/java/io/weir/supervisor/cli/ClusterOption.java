@@ -9,8 +9,11 @@ import io.weir.supervisor.local.LocalProcess;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerStatus;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
@@ -63,6 +66,11 @@ public final class ClusterOption {
         return choice.http != null ? Optional.empty() : directory().state();
     }
 
+    /** Where a topic's recording is kept: with the local cluster, or here for one by its HTTP address. */
+    public Path recording(String topic) {
+        return choice.http != null ? Path.of(topic + ".csv") : directory().recording(topic);
+    }
+
     private Optional<Endpoint> http() {
         if (choice.http == null) {
             return Optional.empty();
@@ -101,11 +109,10 @@ public final class ClusterOption {
      * @throws CliException with what was wrong, if the cluster refused or nobody answered
      */
     public BrokerClient.Answer ask(String method, String path, Optional<Object> body) {
-        Optional<String> token = Optional.ofNullable(System.getenv("WEIR_HTTP_ADMIN_TOKEN"));
         String silence = "no broker answers: 'weir status' shows what became of them";
         for (ClusterStatus.Expected broker : expectedBrokers()) {
             Optional<BrokerClient.Answer> answer = new BrokerClient(Endpoint.parse(broker.http()))
-                    .ask(method, path, body, token)
+                    .ask(method, path, body, adminToken())
                     .join();
             if (answer.isPresent() && answer.get().status() != UNAVAILABLE) {
                 return accepted(answer.get());
@@ -115,7 +122,34 @@ public final class ClusterOption {
         throw CliException.unavailable(silence);
     }
 
-    private static BrokerClient.Answer accepted(BrokerClient.Answer answer) {
+    /**
+     * Asks these brokers at once, each for itself. Who does not answer, or is not in the cluster just now, is not among
+     * the answers; a refusal is.
+     */
+    public Map<String, BrokerClient.Answer> askEach(
+            List<ClusterStatus.Expected> brokers, String method, String path, Optional<Object> body) {
+        Map<String, CompletableFuture<Optional<BrokerClient.Answer>>> asked = new LinkedHashMap<>();
+        for (ClusterStatus.Expected broker : brokers) {
+            asked.put(
+                    broker.id(), new BrokerClient(Endpoint.parse(broker.http())).ask(method, path, body, adminToken()));
+        }
+        Map<String, BrokerClient.Answer> answers = new LinkedHashMap<>();
+        asked.forEach((id, answer) -> answer.join()
+                .filter(there -> there.status() != UNAVAILABLE)
+                .ifPresent(there -> answers.put(id, there)));
+        return answers;
+    }
+
+    private static Optional<String> adminToken() {
+        return Optional.ofNullable(System.getenv("WEIR_HTTP_ADMIN_TOKEN"));
+    }
+
+    /**
+     * The same answer.
+     *
+     * @throws CliException with what was wrong, if it is a refusal
+     */
+    public static BrokerClient.Answer accepted(BrokerClient.Answer answer) {
         if (answer.status() == UNAUTHORIZED) {
             throw CliException.unavailable("the cluster wants its admin token: set WEIR_HTTP_ADMIN_TOKEN");
         }

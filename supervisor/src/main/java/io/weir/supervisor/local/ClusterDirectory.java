@@ -31,6 +31,7 @@ import java.util.stream.Stream;
  * brokers.conf      settings that every broker has; empty unless some were given
  * brokers/ID/       a broker's settings and its own data
  * logs/NAME.log     what each process said
+ * recordings/TOPIC.csv   the last recording of a topic's arrivals; there when somebody made one
  * </pre>
  */
 public final class ClusterDirectory {
@@ -120,6 +121,10 @@ public final class ClusterDirectory {
 
     public Path log(String name) {
         return root.resolve("logs").resolve(name + ".log");
+    }
+
+    public Path recording(String topic) {
+        return root.resolve("recordings").resolve(topic + ".csv");
     }
 
     /** Settings that every broker has beside its own; empty if there are none. */

@@ -90,6 +90,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final InProcessPublisher.Bounds intakeBounds;
     private final Optional<BrokerLinks> links;
     private final Optional<BrokerPlacement> placement;
+    private final TopicRecorder recorder;
     private volatile MessagePath path;
     private volatile InProcessPublisher intake;
     private volatile Federation federation;
@@ -158,6 +159,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
+        recorder = new TopicRecorder(settings.broker().id(), this::path, clock);
     }
 
     /** Warns at the start, because an allocation that fails later stops the message path for half a second. */
@@ -261,6 +263,10 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     public MessagePath path() {
         return path;
+    }
+
+    public TopicRecorder recorder() {
+        return recorder;
     }
 
     public InProcessPublisher.Bounds intakeBounds() {

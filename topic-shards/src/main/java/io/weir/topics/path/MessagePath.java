@@ -2,6 +2,7 @@ package io.weir.topics.path;
 
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
+import io.weir.topics.algorithm.ArrivalRecording;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.definition.TopicDefinition;
@@ -191,6 +192,23 @@ public final class MessagePath implements TopicServer, AutoCloseable {
      */
     public CompletionStage<Map<TopicName, DelayTotals>> delays(Optional<String> only) {
         return ask(() -> shards.delays(only));
+    }
+
+    /**
+     * What arrives for that topic goes into this recording from now on, until its time is over or it is full. A
+     * recording that was under way ends.
+     */
+    public CompletionStage<Void> record(TopicName topic, ArrivalRecording into) {
+        return command(() -> shards.record(topic, into));
+    }
+
+    /**
+     * How far a recording is. Once the answer says that it is over, its arrivals may be read.
+     *
+     * @param end whether it shall end now, if it is not over yet
+     */
+    public CompletionStage<ArrivalRecording.Progress> recorded(ArrivalRecording which, boolean end) {
+        return ask(() -> shards.recorded(which, end));
     }
 
     /** All topics together; cheap, however many there are. */

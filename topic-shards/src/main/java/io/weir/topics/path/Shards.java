@@ -4,6 +4,7 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.Gates;
 import io.weir.limiter.supply.gate.TopicGate;
+import io.weir.topics.algorithm.ArrivalRecording;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.algorithm.MessageStore;
@@ -50,6 +51,13 @@ public final class Shards implements MessagePort {
 
     private TopicShard lastShard;
     private long lastPublishedNs;
+    /** What is recorded, of which topic; null: nothing. */
+    private ArrivalRecording recording;
+
+    private TopicName recorded;
+    /** Its shard; null also while this broker has none. All that a publication looks at. */
+    private TopicShard recordedShard;
+
     private long nextId;
     private long dropped;
     private long wallOffsetNs;
@@ -86,6 +94,9 @@ public final class Shards implements MessagePort {
             lastShard = shard;
             lastPublishedNs = atNs;
         }
+        if (recordedShard != null && shard == recordedShard) {
+            record(Math.max(1, request.messages()), request.arrivalNs(), atNs);
+        }
         if (shard == null) {
             request.publisher().failed(request.ticket(), "this broker has no room for another topic");
         } else if (request.messages() == 0) {
@@ -94,6 +105,49 @@ public final class Shards implements MessagePort {
             publishBatch(shard.line(), request, next, atNs);
         }
         return true;
+    }
+
+    private void record(int messages, long arrivalNs, long nowNs) {
+        if (!recording.arrived(messages, arrivalNs, nowNs)) {
+            recordedShard = null;
+        }
+    }
+
+    /** What arrives for that topic goes into this recording from now on; the one before ends. */
+    void record(TopicName topic, ArrivalRecording into) {
+        endRecording();
+        TopicGate gate = gate(topic);
+        into.begin(clockNs(), gate.delayed(), gate.refused());
+        recording = into;
+        recorded = topic;
+        recordedShard = byName.get(topic.value());
+    }
+
+    private void endRecording() {
+        if (recording != null) {
+            TopicGate gate = gate(recorded);
+            recording.end(clockNs(), gate.delayed(), gate.refused());
+            recording = null;
+            recorded = null;
+            recordedShard = null;
+        }
+    }
+
+    /**
+     * How far a recording is.
+     *
+     * @param end whether it shall end now, if its time is not over yet
+     */
+    ArrivalRecording.Progress recorded(ArrivalRecording which, boolean end) {
+        long nowNs = clockNs();
+        if (which == recording) {
+            if (!end && !which.isOver(nowNs)) {
+                TopicGate gate = gate(recorded);
+                return which.progress(nowNs, gate.delayed(), gate.refused());
+            }
+            endRecording();
+        }
+        return which.progress(nowNs, 0, 0);
     }
 
     private void publishOne(TokenLine line, PublishRequest request, boolean next, long nowNs) {
@@ -222,6 +276,9 @@ public final class Shards implements MessagePort {
         TopicShard shard = new TopicShard(name, this);
         byName.add(name.value(), shard);
         all.add(shard);
+        if (name.equals(recorded)) {
+            recordedShard = shard;
+        }
         return shard;
     }
 
@@ -318,6 +375,9 @@ public final class Shards implements MessagePort {
         byName.remove(shard.name().value());
         all.remove(shard);
         agenda.forget(shard.line());
+        if (shard == recordedShard) {
+            recordedShard = null;
+        }
     }
 
     /** At the end of a turn: every gate that may want tokens of other brokers. */

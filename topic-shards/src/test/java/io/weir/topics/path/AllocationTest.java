@@ -3,6 +3,8 @@ package io.weir.topics.path;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
+import io.weir.config.value.TopicName;
+import io.weir.topics.algorithm.ArrivalRecording;
 import java.lang.management.ManagementFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -35,6 +37,30 @@ public class AllocationTest {
             double least = leastAllocated(threads, broker, load, 32_000);
             assertThat(broker.gate("orders").delayed()).isPositive();
             assertThat(least).as("bytes per message on the gateway's thread").isLessThan(2);
+        }
+    }
+
+    @Test
+    void shouldAllocateNothingPerMessageThatIsRecorded() throws Exception {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        try (RunningBroker broker = RunningBroker.start().supply("orders", 100_000_000, 100_000_000);
+                PipelinedLoad load = new PipelinedLoad(broker.address(), "orders", 100)) {
+            load.run(MESSAGES);
+            ArrivalRecording recording =
+                    new ArrivalRecording(ArrivalRecording.MOST_INSTANTS, ArrivalRecording.LONGEST_NS);
+            broker.path()
+                    .record(new TopicName("orders"), recording)
+                    .toCompletableFuture()
+                    .get();
+            assertThat(leastAllocated(threads, broker, load, MESSAGES))
+                    .as("bytes per message on the gateway's thread")
+                    .isLessThan(2);
+            assertThat(broker.path()
+                            .recorded(recording, true)
+                            .toCompletableFuture()
+                            .get()
+                            .messages())
+                    .isEqualTo((long) BATCHES * MESSAGES);
         }
     }
 

@@ -2,7 +2,12 @@ package io.weir.supervisor.cli.topic;
 
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.cli.CliException;
+import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.node.BrokerClient;
+import io.weir.supervisor.node.TopicDescription;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /** What the commands that change a topic have in common. */
 final class TopicChange {
@@ -13,10 +18,28 @@ final class TopicChange {
      */
     record Accepted(String name, long version, boolean pending, boolean superseded) {}
 
+    private static final Duration POLL = Duration.ofMillis(200);
+
     private TopicChange() {}
 
     static Accepted accepted(BrokerClient.Answer answer) {
         return answer.as(Accepted.class);
+    }
+
+    /** Whether the limit of this version, or a later one, is complete before so many seconds have passed. */
+    static boolean awaitDone(ClusterOption cluster, String path, long version, long withinSeconds)
+            throws InterruptedException {
+        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(withinSeconds);
+        while (true) {
+            TopicDescription now = cluster.ask("GET", path, Optional.empty()).as(TopicDescription.class);
+            if (now.version() > version || now.version() == version && now.done()) {
+                return true;
+            }
+            if (System.nanoTime() - deadlineNs > 0) {
+                return false;
+            }
+            TimeUnit.MILLISECONDS.sleep(POLL.toMillis());
+        }
     }
 
     static String path(String name) {

@@ -23,14 +23,15 @@ import picocli.CommandLine.Spec;
             TopicDescribeCommand.class,
             TopicListCommand.class,
             TopicDeliveryCommand.class,
-            TopicProfileCommand.class
+            TopicProfileCommand.class,
+            TopicWhatIfCommand.class
         },
         footer = {
             "",
             "Examples:",
             "  weir topic create orders --rate 1000 --burst 100",
             "  weir topic describe orders -o json",
-            "  weir topic profile orders.csv     the limit that a recorded trace needs"
+            "  weir topic profile --live orders --for 60s     the limit that a topic needs, from what it gets now"
         })
 public final class TopicCommand implements CliCommand {
     @Spec

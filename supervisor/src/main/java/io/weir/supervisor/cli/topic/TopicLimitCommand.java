@@ -3,12 +3,9 @@ package io.weir.supervisor.cli.topic;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
-import io.weir.supervisor.node.TopicDescription;
 import io.weir.supervisor.node.TopicRequest;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -32,8 +29,6 @@ import picocli.CommandLine.Parameters;
             "  weir topic limit orders --floor 0.5"
         })
 final class TopicLimitCommand implements Callable<Integer> {
-    private static final Duration POLL = Duration.ofMillis(200);
-
     @Parameters(paramLabel = "NAME", description = "The topic.")
     private String name;
 
@@ -70,7 +65,7 @@ final class TopicLimitCommand implements Callable<Integer> {
         String path = TopicChange.path(name);
         TopicChange.Accepted accepted = TopicChange.accepted(
                 cluster.ask("PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor))));
-        boolean complete = awaitDone(path, accepted.version());
+        boolean complete = TopicChange.awaitDone(cluster, path, accepted.version(), waitSeconds);
         if (output.json()) {
             output.printJson(new Outcome(name, accepted.version(), complete, accepted.superseded()));
         } else {
@@ -83,19 +78,5 @@ final class TopicLimitCommand implements Callable<Integer> {
                                     + "' shows what is missing");
         }
         return complete ? ExitCode.OK : ExitCode.FAILED;
-    }
-
-    private boolean awaitDone(String path, long version) throws InterruptedException {
-        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
-        while (true) {
-            TopicDescription now = cluster.ask("GET", path, Optional.empty()).as(TopicDescription.class);
-            if (now.version() > version || now.version() == version && now.done()) {
-                return true;
-            }
-            if (System.nanoTime() - deadlineNs > 0) {
-                return false;
-            }
-            TimeUnit.MILLISECONDS.sleep(POLL.toMillis());
-        }
     }
 }

@@ -145,6 +145,7 @@ public final class HttpServer implements AutoCloseable {
                         call -> confirmStopped(broker, call)),
                 Route.now(POST, "/stop", Access.ADMIN, call -> stop(broker))));
         routes.addAll(new TopicRoutes(broker).routes());
+        routes.addAll(new RecordingRoutes(broker, topics).routes());
         routes.addAll(new PlacementRoutes(broker, topics).routes());
         routes.addAll(new NsqdRoutes(broker, topics).routes());
         routes.addAll(new LookupRoutes(broker, topics).routes());
