@@ -90,7 +90,7 @@ final class Loans {
             peers |= 1L << slot;
             peer.lenderSlot(slot);
         }
-        shards.lenderChanged(slot);
+        shards.lenderChanged(slot, peers != 0);
     }
 
     /** The turn ends: asks for what is wanted, and sends it along with the turn's answers. */

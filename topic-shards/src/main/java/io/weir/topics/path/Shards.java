@@ -386,8 +386,8 @@ public final class Shards implements MessagePort {
     }
 
     /** Another broker, or another life of it, is in that slot of lenders, or nobody. */
-    public void lenderChanged(int slot) {
-        gates.lenderChanged(slot, agenda.clock().getAsLong());
+    public void lenderChanged(int slot, boolean anybody) {
+        gates.lenderChanged(slot, anybody, agenda.clock().getAsLong());
     }
 
     /** The gate of a topic that is defined here, or null. */

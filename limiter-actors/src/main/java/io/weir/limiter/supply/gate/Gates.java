@@ -47,6 +47,7 @@ public final class Gates {
     // Only the writer touches these.
     private final List<TopicGate> active = new ArrayList<>();
     private final List<TopicGate> borrowers = new ArrayList<>();
+    private boolean hasLenders;
     private Holder holder;
     private Lease lease;
     private Command unfinished;
@@ -128,8 +129,13 @@ public final class Gates {
         borrowers.clear();
     }
 
-    /** The writer's: another broker, or another life of it, is in that slot of lenders, or nobody. */
-    public void lenderChanged(int slot, long nowNs) {
+    /**
+     * The writer's: another broker, or another life of it, is in that slot of lenders, or nobody.
+     *
+     * @param anybody whether there is anybody at all to borrow from
+     */
+    public void lenderChanged(int slot, boolean anybody, long nowNs) {
+        hasLenders = anybody;
         gates.values().forEach(gate -> gate.lenderChanged(slot, nowNs));
     }
 
@@ -194,7 +200,7 @@ public final class Gates {
 
     /** What one topic's gate holds, and what is asked of it. */
     public CompletionStage<GateSample> sample(TopicName topic) {
-        return ask(nowNs -> gate(topic, nowNs).sample(nowNs));
+        return ask(nowNs -> gate(topic, nowNs).sample(hasLenders, nowNs));
     }
 
     /** Samples of the topics that had arrivals lately; the demand for all others is 0. */
@@ -205,7 +211,7 @@ public final class Gates {
         offer(answer, nowNs -> {
             int end = Math.min(active.size(), next[0] + SAMPLES_AT_ONCE);
             for (; next[0] < end; next[0]++) {
-                samples.add(active.get(next[0]).sample(nowNs));
+                samples.add(active.get(next[0]).sample(hasLenders, nowNs));
             }
             if (end < active.size()) {
                 return false;

@@ -290,8 +290,8 @@ public final class TopicGate {
     }
 
     /** For the thread that admits. */
-    GateSample sample(long nowNs) {
-        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting, borrows);
+    GateSample sample(boolean hasLenders, long nowNs) {
+        return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting, borrows && hasLenders);
     }
 
     boolean active(long nowNs) {
