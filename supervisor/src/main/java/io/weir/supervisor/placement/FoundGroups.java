@@ -50,7 +50,7 @@ final class FoundGroups {
     }
 
     void heard(BrokerId broker, Report.Bursts bursts) {
-        slots.merge(broker, bursts.fromSlot(), Math::max);
+        slots.put(broker, bursts.fromSlot());
         OfTopic of = topics.get(bursts.topic());
         for (int i = 0; i < bursts.ids().length; i++) {
             long id = bursts.ids()[i];

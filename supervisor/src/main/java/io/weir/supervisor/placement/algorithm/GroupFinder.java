@@ -35,7 +35,7 @@ import java.util.TreeMap;
  * Beyond the given number, publishers are not looked at.
  *
  * <p>Publishers with the same period send together, or never do, for as long as their clocks agree. They are grouped by
- * what they do.
+ * what they do; groups whose phases differ by a slot or two are taken for one.
  */
 public final class GroupFinder {
     /** The number of no group. */
@@ -121,6 +121,10 @@ public final class GroupFinder {
     /** Usually the newest, but a publisher may be at two brokers, one of which reports later. */
     private void add(int row, int slot) {
         int from = row * KEPT;
+        if (counts[row] > 0 && bursts[from + counts[row] - 1] - slot > oldestSlots) {
+            // A clock was set back by so much that all that is known would seem to lie ahead.
+            counts[row] = 0;
+        }
         int at = from + counts[row];
         while (at > from && bursts[at - 1] - slot >= 0) {
             at--;

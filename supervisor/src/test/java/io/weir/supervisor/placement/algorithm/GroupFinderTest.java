@@ -152,6 +152,25 @@ class GroupFinderTest {
     }
 
     @Test
+    void shouldTakeLateReportsAndSurviveAClockThatIsSetBack() {
+        GroupFinder finder = finder();
+        for (int run = 0; run < 2; run++) {
+            long base = run == 0 ? 5_000_000_000L : 4_000_000_000L;
+            // One's bursts come in order, the other's by two brokers of which one reports later, and both tell of some.
+            for (int burst = 0; burst < 100; burst += 2) {
+                finder.heard(1, base + 97 * burst, 1);
+                finder.heard(1, base + 97 * (burst + 1), 1);
+                finder.heard(2, base + 97 * (burst + 1), 1);
+                finder.heard(2, base + 97 * burst - 1, 2);
+                finder.heard(2, base + 97 * (burst + 1), 1);
+            }
+            finder.round(base + 9_700);
+            assertThat(finder.groupOf(1)).as("run %d", run).isNotEqualTo(GroupFinder.NONE);
+            assertThat(finder.groupOf(2)).isEqualTo(finder.groupOf(1));
+        }
+    }
+
+    @Test
     void shouldGiveTheSameWhenTheSeedsAreTheSame() {
         int[][] groups = new int[2][];
         for (int run = 0; run < 2; run++) {
