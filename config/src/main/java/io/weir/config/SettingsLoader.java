@@ -327,7 +327,9 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.placement.settle", Duration.ofMillis(100), Duration.ofMinutes(1)),
                 duration(config, "weir.placement.round", Duration.ofSeconds(1), Duration.ofMinutes(10)),
                 duration(config, "weir.placement.broken-for", Duration.ofSeconds(1), Duration.ofHours(1)),
-                duration(config, "weir.placement.pause", Duration.ofSeconds(1), Duration.ofDays(1)));
+                duration(config, "weir.placement.pause", Duration.ofSeconds(1), Duration.ofDays(1)),
+                oneOf(config, "weir.placement.find-groups", "on", "off", "true", "false")
+                        .matches("on|true"));
     }
 
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {

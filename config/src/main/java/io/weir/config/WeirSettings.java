@@ -120,6 +120,7 @@ public record WeirSettings(
      * @param round how long one assignment is measured at most
      * @param brokenFor how long an objective must be missed before publishers are moved for it
      * @param pause the shortest time between two moves for a missed objective
+     * @param findGroups whether publishers that send together are found where they do not say so
      */
     public record PlacementSettings(
             boolean enabled,
@@ -130,5 +131,6 @@ public record WeirSettings(
             Duration settle,
             Duration round,
             Duration brokenFor,
-            Duration pause) {}
+            Duration pause,
+            boolean findGroups) {}
 }

@@ -29,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -137,8 +138,22 @@ public final class BrokerPlacement implements AutoCloseable {
                         rates -> supply.tell(new SupplyCoordinator.Placed(rates)),
                         settings.report(),
                         random.nextLong(),
-                        System::nanoTime),
+                        System::nanoTime,
+                        wallClock()),
                 PlacementAgent.NAME);
+    }
+
+    /** Groups are found if brokers are looked at often enough: a look sees {@link PlacementTable#SLOTS} slots back. */
+    private LongSupplier wallClock() {
+        boolean often = settings.report().toNanos() < PlacementTable.SLOTS * PlacementTable.SLOT_NS;
+        if (settings.findGroups() && !often) {
+            LOG.warn(
+                    "weir.placement.find-groups changes nothing: weir.placement.report is {} ms, and groups are found up to 600 ms",
+                    settings.report().toMillis());
+        }
+        return settings.findGroups() && often
+                ? () -> TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis())
+                : () -> PlacementTable.UNOBSERVED;
     }
 
     private static Optional<Limit> limit(BrokerTopics topics, TopicName topic) {

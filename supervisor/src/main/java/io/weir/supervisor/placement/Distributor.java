@@ -37,6 +37,7 @@ import java.util.random.RandomGenerator;
  * <pre>
  *   {@link TopicPlacements}      the topics, each a {@link TopicPlacement}: stored, being decided, who came since
  *   {@link ReportedPublishers}   who publishes where, as brokers report it
+ *   {@link FoundGroups}          who sends together
  *   {@link Capacities}           what brokers carry, and how much of that topics take
  *   {@link DueTopics}            which topics have to be placed, and why
  *   {@link Seating}              seats for newcomers          {@link DecisionDrafts}   a run's state as a decision
@@ -218,13 +219,18 @@ final class Distributor {
         if (joins) {
             due.brokerJoined();
         }
+        publishersOf(report, nowNs);
+        publishers.takeBursts(report);
+        return Heard.TAKEN;
+    }
+
+    private void publishersOf(Report report, long nowNs) {
         for (Report.OfTopic each : report.topics()) {
             // An ephemeral topic goes with its last consumer: not worth measuring for.
             if (!each.topic().ephemeral()) {
                 take(report.broker(), each, report.windowNs(), nowNs);
             }
         }
-        return Heard.TAKEN;
     }
 
     private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs) {
@@ -297,6 +303,7 @@ final class Distributor {
         }
         loseSilentBrokers(nowNs);
         loseTopics();
+        publishers.found().work(nowNs);
         begin(nowNs);
         List<Proposal> proposals = new ArrayList<>();
         for (TopicPlacement topic : topics.all()) {
@@ -387,6 +394,7 @@ final class Distributor {
             return;
         }
         due.runBegan(topic);
+        topic.placedAtChange = publishers.found().changes(topic.name);
         List<BrokerId> candidates = publishers.brokers();
         Policy policy = topics.policy(topic);
         LoadDistribution distribution = new LoadDistribution(

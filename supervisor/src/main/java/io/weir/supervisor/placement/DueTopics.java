@@ -113,16 +113,32 @@ final class DueTopics {
                 && publishers.members(topic).size() > 0) {
             return Optional.of(Trigger.POLICY_CHANGED);
         }
+        boolean soon = topic.hadRun && nowNs - topic.runEndedNs < settings.pauseNs();
+        if (topic.settled() && !soon && topics.policy(topic).mindsGroups() && groupsMatter(topic)) {
+            return Optional.of(Trigger.GROUPS_FOUND);
+        }
         if (!seating.due(topic, nowNs)) {
             return Optional.empty();
         }
         if (topic.dissolved()) {
             return Optional.of(Trigger.PUBLISHERS_ARRIVED);
         }
-        boolean soon = topic.hadRun && nowNs - topic.runEndedNs < settings.pauseNs();
         return seating.few(topic) || soon || !topic.stored.isOver()
                 ? Optional.empty()
                 : Optional.of(Trigger.PUBLISHERS_CAME);
+    }
+
+    /** Whether groups were found since the topic was placed that its brokers have unevenly. Looked at once a change. */
+    private boolean groupsMatter(TopicPlacement topic) {
+        long changes = publishers.found().changes(topic.name);
+        if (changes == topic.placedAtChange) {
+            return false;
+        }
+        if (changes != topic.judgedAtChange) {
+            topic.judgedAtChange = changes;
+            topic.groupsUneven = publishers.found().unevenly(topic);
+        }
+        return topic.groupsUneven;
     }
 
     /** Whoever measures the topic has stored nothing for longer than a round can take. */

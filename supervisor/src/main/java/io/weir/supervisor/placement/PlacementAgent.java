@@ -38,7 +38,8 @@ import java.util.function.LongSupplier;
  *
  * <p>A report has only what is new: publishers that came, left, or became much faster or slower. When a report is lost,
  * {@link Placement} notices by its number and asks for everything. Nothing is queued here: what could not be reported
- * stays in the counters it is taken from, or is reported again.
+ * stays in the counters it is taken from, or is reported again. When publishers began to send is told as it is; what is
+ * lost of that is lost.
  */
 public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Command> {
     public static final String NAME = "placement-agent";
@@ -86,6 +87,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private final ActorRef<Placement.Command> placement;
     private final Duration every;
     private final LongSupplier clock;
+    private final LongSupplier wallClock;
     private final RowFollower<Command, Decisions.Changes> follower;
     private final Map<TopicName, Map<Long, Known>> known = new HashMap<>();
     private final Map<TopicName, Long> seated = new HashMap<>();
@@ -107,6 +109,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
      * @param placed is told what the decisions put here, in micro-tokens/s, by topic; topics that are not placed are
      *     missing
      * @param session differs from that of earlier lives of this broker
+     * @param wallClock nanoseconds since the epoch, or {@link PlacementTable#UNOBSERVED} if nobody looks for groups
      */
     public static Behavior<Command> create(
             BrokerId here,
@@ -118,7 +121,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             Consumer<Map<TopicName, Long>> placed,
             Duration every,
             long session,
-            LongSupplier clock) {
+            LongSupplier clock,
+            LongSupplier wallClock) {
         return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementAgent(
                 context,
                 timers,
@@ -131,7 +135,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 placed,
                 every,
                 session,
-                clock)));
+                clock,
+                wallClock)));
     }
 
     private PlacementAgent(
@@ -146,7 +151,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             Consumer<Map<TopicName, Long>> placed,
             Duration every,
             long session,
-            LongSupplier clock) {
+            LongSupplier clock,
+            LongSupplier wallClock) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(PlacementAgent.class);
@@ -158,6 +164,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         this.every = every;
         this.session = session;
         this.clock = clock;
+        this.wallClock = wallClock;
         takenNs = clock.getAsLong();
         timers.startTimerWithFixedDelay(new ReportDue(), every);
         follower = new RowFollower<>(
@@ -199,7 +206,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
 
     private CompletionStage<List<Attendance>> take() {
         CompletableFuture<List<Attendance>> taken = new CompletableFuture<>();
-        if (!path.offer((port, nowNs) -> taken.complete(table.take()))) {
+        if (!path.offer((port, nowNs) -> taken.complete(table.take(clock.getAsLong(), wallClock.getAsLong())))) {
             taken.completeExceptionally(new IllegalStateException("the message path takes no more now"));
         }
         // A path that ends with this in its queue answers nobody.
@@ -238,7 +245,9 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         }
         reseated.clear();
         known.values().removeIf(Map::isEmpty);
-        send(new ArrayList<>(news.values()), windowNs);
+        List<Report.Bursts> bursts = new ArrayList<>();
+        taken.attendances.forEach(attendance -> addBursts(attendance, bursts));
+        send(new ArrayList<>(news.values()), bursts, windowNs);
         seatLeftOvers();
         return this;
     }
@@ -267,6 +276,22 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         }
         for (long id : attendance.left()) {
             publishers.remove(id);
+        }
+    }
+
+    private static void addBursts(Attendance attendance, List<Report.Bursts> bursts) {
+        long[] ids = new long[attendance.ids().length];
+        long[] slots = new long[ids.length];
+        int count = 0;
+        for (int i = 0; i < ids.length; i++) {
+            if (attendance.bursts()[i] != 0) {
+                ids[count] = attendance.ids()[i];
+                slots[count++] = attendance.bursts()[i];
+            }
+        }
+        if (count > 0) {
+            bursts.add(new Report.Bursts(
+                    attendance.topic(), attendance.fromSlot(), Arrays.copyOf(ids, count), Arrays.copyOf(slots, count)));
         }
     }
 
@@ -301,14 +326,15 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     }
 
     /** In messages of bounded size; at least one, because a broker that is silent counts as gone. */
-    private void send(List<Report.OfTopic> news, long windowNs) {
+    private void send(List<Report.OfTopic> news, List<Report.Bursts> allBursts, long windowNs) {
         List<Report.OfTopic> next = new ArrayList<>();
+        List<Report.Bursts> bursts = new ArrayList<>();
         int bytes = 0;
         for (Report.OfTopic of : news) {
             for (int from = 0; from == 0 || from < of.ids().length; from += Report.MOST_PUBLISHERS) {
                 Report.OfTopic part = part(of, from);
                 if (!next.isEmpty() && bytes + Report.bytes(part) > Report.MOST_BYTES) {
-                    tell(next, windowNs);
+                    tell(next, bursts, windowNs);
                     next = new ArrayList<>();
                     bytes = 0;
                 }
@@ -316,7 +342,20 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 bytes += Report.bytes(part);
             }
         }
-        tell(next, windowNs);
+        for (Report.Bursts of : allBursts) {
+            for (int from = 0; from < of.ids().length; from += Report.MOST_BURSTING) {
+                Report.Bursts part = of.part(from);
+                if (bytes > 0 && bytes + part.bytes() > Report.MOST_BYTES) {
+                    tell(next, bursts, windowNs);
+                    next = new ArrayList<>();
+                    bursts = new ArrayList<>();
+                    bytes = 0;
+                }
+                bursts.add(part);
+                bytes += part.bytes();
+            }
+        }
+        tell(next, bursts, windowNs);
     }
 
     private static Report.OfTopic part(Report.OfTopic of, int from) {
@@ -335,9 +374,9 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 from == 0 ? of.delays() : new int[0]);
     }
 
-    private void tell(List<Report.OfTopic> part, long windowNs) {
+    private void tell(List<Report.OfTopic> part, List<Report.Bursts> bursts, long windowNs) {
         placement.tell(new Placement.Reported(
-                new Report(here, session, number++, windowNs, part),
+                new Report(here, session, number++, windowNs, part, bursts),
                 getContext().getSelf()));
     }
 

@@ -27,6 +27,8 @@ final class PlacementQuestions {
     private static final int MOST_PLANNED = 200_000;
     /** Of a plan for all topics, the answer has the largest. */
     private static final int MOST_ANSWERED = 200;
+    /** Of a topic's groups, the answer has the largest. */
+    private static final int MOST_GROUPS = 100;
 
     private final Distributor.Settings settings;
     private final TopicPlacements topics;
@@ -116,7 +118,56 @@ final class PlacementQuestions {
                 topic.newcomers.size(),
                 parts,
                 List.copyOf(topic.refusals),
+                publishers.found().groups(topic.name),
+                why ? groups(topic) : List.of(),
                 why && stored != null ? stored.reasons() : List.of());
+    }
+
+    /** Told and found groups, the largest first. */
+    private List<PlacementView.OfGroup> groups(TopicPlacement topic) {
+        PublisherTable table = publishers.table();
+        TopicMembers members = publishers.members(topic);
+        Map<String, GroupSum> told = new HashMap<>();
+        Map<Integer, GroupSum> found = new HashMap<>();
+        for (int member = 0; member < members.size(); member++) {
+            String key = table.toldGroup(members.publisher(member));
+            int number = table.foundGroup(members.publisher(member));
+            if (key != null) {
+                told.computeIfAbsent(key, fresh -> new GroupSum()).add(members.rate(member), true, number);
+            }
+            if (number >= 0) {
+                found.computeIfAbsent(number, fresh -> new GroupSum()).add(members.rate(member), key == null, number);
+            }
+        }
+        List<PlacementView.OfGroup> all = new ArrayList<>();
+        told.forEach((key, sum) -> all.add(sum.view(key, false)));
+        found.forEach((number, sum) -> all.add(sum.view("found-" + number, true)));
+        all.sort(Comparator.comparingInt((PlacementView.OfGroup each) -> -each.publishers())
+                .thenComparing(PlacementView.OfGroup::found)
+                .thenComparing(PlacementView.OfGroup::group));
+        return List.copyOf(all.subList(0, Math.min(all.size(), MOST_GROUPS)));
+    }
+
+    private static final class GroupSum {
+        private int publishers;
+        private int placedBy;
+        private double rate;
+        private final Map<Integer, Integer> found = new HashMap<>();
+
+        void add(double itsRate, boolean placesIt, int foundIn) {
+            publishers++;
+            rate += itsRate;
+            placedBy += placesIt ? 1 : 0;
+            if (foundIn >= 0) {
+                found.merge(foundIn, 1, Integer::sum);
+            }
+        }
+
+        PlacementView.OfGroup view(String name, boolean isFound) {
+            int together =
+                    found.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+            return new PlacementView.OfGroup(name, isFound, publishers, rate, together, placedBy);
+        }
     }
 
     /** Plans by rates and rooms. For all topics, every publisher is planned anew, the largest topics first. */

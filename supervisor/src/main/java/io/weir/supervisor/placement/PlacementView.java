@@ -31,6 +31,8 @@ public record PlacementView(
      * @param unplaced publishers that no broker has room for
      * @param waiting publishers that came and have not been placed yet
      * @param refusals what publishers said that can't be
+     * @param foundGroups how many groups of publishers were found to send together
+     * @param groups the largest groups, told and found; empty in a list
      * @param reasons empty in a list
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -50,7 +52,19 @@ public record PlacementView(
             int waiting,
             List<OfPart> brokers,
             List<String> refusals,
+            int foundGroups,
+            List<OfGroup> groups,
             List<String> reasons) {}
+
+    /**
+     * Publishers that send together: because they said so, or because that is what they were seen to do.
+     *
+     * @param group the key that they gave, or {@code found-} and a number
+     * @param found whether it was found; else it was told
+     * @param together how many of them were found to send together: of a key, the most that are in one found group
+     * @param placedBy how many of them are placed by this group: those that gave a key are placed by that
+     */
+    public record OfGroup(String group, boolean found, int publishers, double rate, int together, int placedBy) {}
 
     /**
      * A topic at one broker.

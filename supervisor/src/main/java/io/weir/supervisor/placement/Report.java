@@ -3,6 +3,7 @@ package io.weir.supervisor.placement;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.DelayCounts;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -10,10 +11,14 @@ import java.util.List;
  * waited. Reports are numbered; a session begins with number 0 and reports everything.
  *
  * @param windowNs the time since the last one
+ * @param bursts when publishers began to send; empty if nobody looks for groups
  */
-public record Report(BrokerId broker, long session, int number, long windowNs, List<OfTopic> topics) {
+public record Report(
+        BrokerId broker, long session, int number, long windowNs, List<OfTopic> topics, List<Bursts> bursts) {
     /** Publishers of one topic in one message at most; further ones come in the next. */
     static final int MOST_PUBLISHERS = 400;
+    /** Publishers of one topic of whose bursts one part tells. */
+    static final int MOST_BURSTING = 2_000;
     /** What one message holds at most, about: a frame between brokers is 256 KiB. */
     static final int MOST_BYTES = 100_000;
 
@@ -41,15 +46,46 @@ public record Report(BrokerId broker, long session, int number, long windowNs, L
             long batches,
             int[] delays) {}
 
+    /**
+     * When publishers of one topic began to send, as {@link io.weir.topics.federation.PlacementTable} notes it.
+     *
+     * @param fromSlot the first slot, by the broker's wall clock
+     * @param ids those that began at all
+     * @param slots in which slots each of them did: bit i is slot fromSlot + i
+     */
+    public record Bursts(TopicName topic, long fromSlot, long[] ids, long[] slots) {
+        Bursts part(int from) {
+            int to = Math.min(ids.length, from + MOST_BURSTING);
+            return new Bursts(topic, fromSlot, Arrays.copyOfRange(ids, from, to), Arrays.copyOfRange(slots, from, to));
+        }
+
+        int bytes() {
+            return 100 + 18 * ids.length;
+        }
+    }
+
     /** What makes no sense in it, or null: brokers may lie. */
     String problem() {
-        if (broker == null || topics == null || number < 0 || windowNs <= 0 || windowNs > LONGEST_NS) {
+        if (broker == null
+                || topics == null
+                || bursts == null
+                || number < 0
+                || windowNs <= 0
+                || windowNs > LONGEST_NS) {
             return "it is of no broker, or of " + windowNs + " ns";
         }
         for (OfTopic each : topics) {
             String problem = problem(each);
             if (problem != null) {
                 return problem;
+            }
+        }
+        for (Bursts each : bursts) {
+            if (each == null || each.topic == null || each.ids == null || each.slots == null || each.fromSlot < 0) {
+                return "something is missing of bursts";
+            }
+            if (each.ids.length != each.slots.length) {
+                return each.ids.length + " publishers of " + each.topic + " with bursts of " + each.slots.length;
             }
         }
         return null;

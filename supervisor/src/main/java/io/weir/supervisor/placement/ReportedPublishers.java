@@ -47,6 +47,7 @@ final class ReportedPublishers {
 
     private final TopicPlacements topics;
     private final PublisherTable table = new PublisherTable();
+    private final FoundGroups found = new FoundGroups(table);
     private final Map<BrokerId, Broker> brokers = new TreeMap<>();
     /** Brokers that reported publishers of topics which do not exist (yet). */
     private final Map<TopicName, Set<BrokerId>> unknown = new LinkedHashMap<>();
@@ -90,6 +91,11 @@ final class ReportedPublishers {
             rates.remove(left);
             leaveUnlessElsewhere(topic, left, nowNs);
         }
+    }
+
+    /** When publishers began to send, from a report that was accepted. */
+    void takeBursts(Report report) {
+        report.bursts().forEach(each -> found.heard(report.broker(), each));
     }
 
     /** A broker reported publishers of a topic that does not exist here (yet). */
@@ -153,6 +159,7 @@ final class ReportedPublishers {
         if (publishes(topic.name, id)) {
             register(topic, id, "", nowNs);
         } else if (table.leave(topic.name, id)) {
+            found.left(topic.name, id);
             topic.left(id);
         }
     }
@@ -170,6 +177,7 @@ final class ReportedPublishers {
         for (BrokerId id : silent) {
             forgetPublishers(brokers.get(id));
             brokers.remove(id);
+            found.lost(id);
         }
     }
 
@@ -193,6 +201,7 @@ final class ReportedPublishers {
                 unknownTopic(topic.name, id);
             }
         });
+        found.forget(topic.name);
         topic.newcomers.clear();
     }
 
@@ -259,6 +268,10 @@ final class ReportedPublishers {
 
     PublisherTable table() {
         return table;
+    }
+
+    FoundGroups found() {
+        return found;
     }
 
     /** How many publishers, those of two topics counted twice. */

@@ -147,6 +147,12 @@ final class TopicPlacement {
     long runEndedNs;
 
     boolean hadRun;
+    /** How often found groups had changed when the last run began. */
+    long placedAtChange;
+    /** ... and when it was last looked whether its brokers have them unevenly. */
+    long judgedAtChange;
+
+    boolean groupsUneven;
 
     TopicPlacement(PlacedTopic placed, int index) {
         this.name = placed.name();

@@ -374,16 +374,16 @@ class DistributorTest {
                 new Report.OfTopic(
                         ORDERS, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[] {99_999, 1}),
                 new Report.OfTopic(null, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[0]))) {
-            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(absurd)), cluster.nowNs))
+            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(absurd), List.of()), cluster.nowNs))
                     .isEqualTo(Heard.ABSURD);
         }
-        assertThat(distributor.report(new Report(liar, 1, 0, -5, List.of(sound)), cluster.nowNs))
+        assertThat(distributor.report(new Report(liar, 1, 0, -5, List.of(sound), List.of()), cluster.nowNs))
                 .isEqualTo(Heard.ABSURD);
         assertThat(distributor.publishers().brokers()).doesNotContain(liar);
         for (float rate : new float[] {Float.NaN, -1, Float.POSITIVE_INFINITY}) {
             Report.OfTopic impossible = new Report.OfTopic(
                     ORDERS, 0, new long[] {7}, new float[] {rate}, new String[] {""}, new long[0], 0, new int[0]);
-            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(impossible)), cluster.nowNs))
+            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(impossible), List.of()), cluster.nowNs))
                     .isEqualTo(Heard.TAKEN);
         }
         assertThat(distributor.publishers().count()).isZero();
@@ -398,7 +398,8 @@ class DistributorTest {
         cluster.reportOf(cluster.brokers.get(0), distributor);
         assertThat(distributor.report(cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs))
                 .isEqualTo(Heard.GAP);
-        assertThat(distributor.report(new Report(new BrokerId("new"), 1, 5, 1_000, List.of()), cluster.nowNs))
+        assertThat(distributor.report(
+                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of(), List.of()), cluster.nowNs))
                 .isEqualTo(Heard.GAP);
     }
 

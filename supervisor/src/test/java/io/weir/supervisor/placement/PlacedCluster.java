@@ -6,6 +6,7 @@ import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.federation.PlacementTable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -22,6 +23,7 @@ import java.util.TreeMap;
  */
 final class PlacedCluster {
     static final long TICK_NS = 500_000_000L;
+    static final int TICK_SLOTS = (int) (TICK_NS / PlacementTable.SLOT_NS);
     static final long OBJECTIVE_NS = 10_000_000L;
 
     /** The part of a broker's messages that is too slow when it carries so many a second. */
@@ -44,6 +46,10 @@ final class PlacedCluster {
     final List<BrokerId> brokers = new ArrayList<>();
     final Random random;
     private final Map<Distributor, Long> readUpTo = new HashMap<>();
+    /** Publishers send together with every so-and-so-manieth, which they do not say; 0: nobody tells of bursts. */
+    int hiddenGroups;
+
+    private long[] burstsOfGroups = new long[0];
     Slowness slowness = (broker, rate) -> 0;
     double capacity = 1_000;
     Policy policy = Policy.SRTM;
@@ -105,6 +111,11 @@ final class PlacedCluster {
     /** Time passes, brokers report, the distributors work. */
     void tick(Distributor... distributors) {
         nowNs += TICK_NS;
+        burstsOfGroups = new long[hiddenGroups];
+        for (int group = 0; group < hiddenGroups; group++) {
+            // Once in a second and a quarter.
+            burstsOfGroups[group] = random.nextDouble() < 0.4 ? 1L << random.nextInt(TICK_SLOTS) : 0;
+        }
         for (BrokerId broker : brokers) {
             for (Distributor distributor : distributors) {
                 report(broker, distributor);
@@ -185,7 +196,31 @@ final class PlacedCluster {
                 topics.add(ofTopic(broker, topic, some, List.of()));
             }
         });
-        return new Report(broker, reporter.session, reporter.number++, TICK_NS, topics);
+        return new Report(broker, reporter.session, reporter.number++, TICK_NS, topics, burstsAt(broker));
+    }
+
+    int hiddenGroup(long id) {
+        return (int) (id % hiddenGroups);
+    }
+
+    private List<Report.Bursts> burstsAt(BrokerId broker) {
+        List<Report.Bursts> bursts = new ArrayList<>();
+        for (TopicName topic : hiddenGroups == 0 ? List.<TopicName>of() : limits.keySet()) {
+            long[] ids = publishers.values().stream()
+                    .filter(each -> each.topic.equals(topic)
+                            && each.at.equals(broker)
+                            && burstsOfGroups[hiddenGroup(each.id)] != 0)
+                    .mapToLong(Publisher::id)
+                    .toArray();
+            bursts.add(new Report.Bursts(
+                    topic,
+                    nowNs / PlacementTable.SLOT_NS,
+                    ids,
+                    Arrays.stream(ids)
+                            .map(id -> burstsOfGroups[hiddenGroup(id)])
+                            .toArray()));
+        }
+        return bursts;
     }
 
     private void report(BrokerId broker, Distributor distributor) {

@@ -69,6 +69,7 @@ class PlacementAgentTest {
     private final ActorTestKit kit = ActorTestKit.create(ManualTime.config());
     private final ManualTime time = ManualTime.get(kit.system());
     private final AtomicLong clock = new AtomicLong(1_000_000_000L);
+    private final AtomicLong wallClock = new AtomicLong(PlacementTable.UNOBSERVED);
     private final StoredDecisions store = new StoredDecisions();
     private final PlacementTable table = new PlacementTable(HERE);
     private final TestProbe<Placement.Command> singleton = kit.createTestProbe();
@@ -98,7 +99,17 @@ class PlacementAgentTest {
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
         path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
         agent = kit.spawn(PlacementAgent.create(
-                HERE, path, table, store, Runnable::run, singleton.getRef(), placed::set, EVERY, SESSION, clock::get));
+                HERE,
+                path,
+                table,
+                store,
+                Runnable::run,
+                singleton.getRef(),
+                placed::set,
+                EVERY,
+                SESSION,
+                clock::get,
+                wallClock::get));
     }
 
     @AfterEach
@@ -117,7 +128,7 @@ class PlacementAgentTest {
     private BrokerId publish(long id, String group, double expectedRate, int messages) {
         byte[] name = ORDERS.value().getBytes(StandardCharsets.US_ASCII);
         PublishRequest request = new PublishRequest()
-                .begin(new Someone(id, group, expectedRate), 0, ByteBuffer.wrap(name), 0)
+                .begin(new Someone(id, group, expectedRate), 0, ByteBuffer.wrap(name), clock.get())
                 .topic(0, name.length)
                 .batch(0, 0, messages);
         return onPath(() -> table.homeOf(request));
@@ -126,6 +137,9 @@ class PlacementAgentTest {
     /** Half a second passes, and what the agent then reports. */
     private Report report() {
         clock.addAndGet(EVERY.toNanos());
+        if (wallClock.get() != PlacementTable.UNOBSERVED) {
+            wallClock.addAndGet(EVERY.toNanos());
+        }
         time.timePasses(EVERY);
         Placement.Reported reported = singleton.expectMessageClass(Placement.Reported.class, Duration.ofSeconds(10));
         assertThat(reported.report().problem()).isNull();
@@ -206,6 +220,30 @@ class PlacementAgentTest {
         assertThat(orders(report()).groups()).containsExactly("south");
         publish(1, "south", 40, 1);
         assertThat(report().topics()).isEmpty();
+    }
+
+    @Test
+    void shouldTellInWhichSlotsPublishersBeganToSend() {
+        publish(1, "", 5, 1);
+        assertThat(report().bursts()).as("nobody looks for groups").isEmpty();
+        wallClock.set(9_000 * PlacementTable.SLOT_NS);
+        report();
+        long fromSlot = wallClock.get() / PlacementTable.SLOT_NS;
+        publish(1, "", 5, 1);
+        clock.addAndGet(7 * PlacementTable.SLOT_NS);
+        publish(2, "", 5, 1);
+        clock.addAndGet(-7 * PlacementTable.SLOT_NS);
+        publish(3, "", 5, 0);
+        Report report = report();
+        assertThat(report.bursts()).hasSize(1);
+        Report.Bursts bursts = report.bursts().get(0);
+        assertThat(bursts.topic()).isEqualTo(ORDERS);
+        assertThat(bursts.fromSlot()).isEqualTo(fromSlot);
+        assertThat(bursts.ids()).containsExactlyInAnyOrder(1, 2, 3);
+        for (int i = 0; i < 3; i++) {
+            assertThat(bursts.slots()[i]).isEqualTo(bursts.ids()[i] == 2 ? 1L << 7 : 1L);
+        }
+        assertThat(report().bursts()).as("nobody sent").isEmpty();
     }
 
     @Test

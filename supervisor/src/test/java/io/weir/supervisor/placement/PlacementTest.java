@@ -93,7 +93,7 @@ class PlacementTest {
     void shouldAskForEverythingWhenItMissedSomething() {
         ActorRef<Placement.Command> placement = placement("one");
         await("it has read the store", placement, () -> {
-            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of()), agent.getRef()));
+            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of(), List.of()), agent.getRef()));
             return agent.receiveSeveralMessages(0).isEmpty() && askedForAll();
         });
     }
@@ -195,6 +195,8 @@ class PlacementTest {
                 1,
                 List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99)),
                 List.of("r"),
+                1,
+                List.of(new PlacementView.OfGroup("found-1", true, 3, 30, 3, 2)),
                 List.of("why"));
         for (CrossesNodes message : List.of(
                 new PlacementAgent.LookNow(),
@@ -240,7 +242,8 @@ class PlacementTest {
                         Duration.ofSeconds(1),
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(30),
-                        Duration.ofMinutes(5)),
+                        Duration.ofMinutes(5),
+                        true),
                 me,
                 topic -> topic.equals(ORDERS) ? Optional.of(Limit.of(10_000, 100)) : Optional.empty(),
                 store,
@@ -298,7 +301,7 @@ class PlacementTest {
                 session,
                 of % 20,
                 500_000_000L,
-                List.of(new Report.OfTopic(
-                        ORDERS, revision, ids, rates, groups, new long[0], 100, new int[] {5, 100})));
+                List.of(new Report.OfTopic(ORDERS, revision, ids, rates, groups, new long[0], 100, new int[] {5, 100})),
+                List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})));
     }
 }

@@ -22,12 +22,23 @@ import java.util.Map;
  *
  * <p>Bounds: {@link #MOST_TOPICS} topics and {@link #MOST_PUBLISHERS} publishers; whoever comes beyond is at home here
  * and not counted. Who has been silent for some looks in a row is forgotten, unless it is {@link #register registered}.
+ *
+ * <p>Beside the counts it notes in which slots of {@link #SLOT_NS} each publisher sent, a bit a slot, so that groups
+ * that send together can be found. Slots are numbered by the wall clock, so that brokers' slots can be compared. What
+ * comes later than {@link #SLOTS} slots after a look is counted, but not noted.
  */
 public final class PlacementTable implements Homes {
     static final int MOST_TOPICS = 100_000;
     static final int MOST_PUBLISHERS = 1 << 20;
     /** Whoever published nothing for so many {@link #take}s has left; that it is still connected says nothing. */
     static final int SILENT_LOOKS = 20;
+
+    /** Publishers that send within about so long of each other send together. */
+    public static final long SLOT_NS = 10_000_000L;
+    /** So many slots are noted from one look to the next: those that a word has bits for. */
+    public static final int SLOTS = Long.SIZE;
+    /** Instead of a wall clock's time: nobody looks for groups, and nothing is noted. */
+    public static final long UNOBSERVED = -1;
 
     private static final int FIRST_SLOTS = 8;
     private static final int NO_ROOM = -1;
@@ -77,9 +88,19 @@ public final class PlacementTable implements Homes {
      * @param groups of each; empty where it has none
      * @param expectedRates what each said it would publish in a second; 0 where it did not
      * @param left publishers that are not there any more
+     * @param fromSlot the number of the first slot that {@code bursts} tells of; {@link #UNOBSERVED} if it tells of
+     *     none
+     * @param bursts in which slots each began to send, after a slot in which it did not: bit i is slot fromSlot + i
      */
     public record Attendance(
-            TopicName topic, long[] ids, int[] messages, String[] groups, double[] expectedRates, long[] left) {}
+            TopicName topic,
+            long[] ids,
+            int[] messages,
+            String[] groups,
+            double[] expectedRates,
+            long[] left,
+            long fromSlot,
+            long[] bursts) {}
 
     /** One topic's publishers that are here: open addressing by id. */
     private static final class TopicPublishers {
@@ -92,6 +113,11 @@ public final class PlacementTable implements Homes {
         private String[] groups = new String[FIRST_SLOTS];
         private double[] rates = new double[FIRST_SLOTS];
         private boolean[] registered = new boolean[FIRST_SLOTS];
+        /** The slots in which it sent since the last look. */
+        private long[] active = new long[FIRST_SLOTS];
+        /** Whether it sent in the last slot before those. */
+        private boolean[] before = new boolean[FIRST_SLOTS];
+
         private int size;
 
         private TopicPublishers(TopicName topic) {
@@ -146,6 +172,8 @@ public final class PlacementTable implements Homes {
             old.groups = groups;
             old.rates = rates;
             old.registered = registered;
+            old.active = active;
+            old.before = before;
             ids = new long[slots];
             homes = new BrokerId[slots];
             messages = new int[slots];
@@ -153,6 +181,8 @@ public final class PlacementTable implements Homes {
             groups = new String[slots];
             rates = new double[slots];
             registered = new boolean[slots];
+            active = new long[slots];
+            before = new boolean[slots];
             size = 0;
             for (int i = 0; i < old.ids.length; i++) {
                 if (old.ids[i] != Publisher.NOBODY && old.silent[i] < SILENT_LOOKS) {
@@ -164,16 +194,20 @@ public final class PlacementTable implements Homes {
                     groups[slot] = old.groups[i];
                     rates[slot] = old.rates[i];
                     registered[slot] = old.registered[i];
+                    active[slot] = old.active[i];
+                    before[slot] = old.before[i];
                     size++;
                 }
             }
         }
 
-        private Attendance take() {
+        /** @param noted so many slots are over; 0 if none was noted */
+        private Attendance take(long fromSlot, int noted) {
             long[] present = new long[size];
             int[] published = new int[size];
             String[] theirGroups = new String[size];
             double[] expected = new double[size];
+            long[] bursts = new long[size];
             long[] left = new long[size];
             int count = 0;
             int gone = 0;
@@ -188,6 +222,7 @@ public final class PlacementTable implements Homes {
                     present[count] = ids[i];
                     published[count] = messages[i];
                     theirGroups[count] = groups[i];
+                    bursts[count] = takeBursts(i, noted);
                     expected[count++] = rates[i];
                     messages[i] = 0;
                 }
@@ -205,7 +240,21 @@ public final class PlacementTable implements Homes {
                     Arrays.copyOf(published, count),
                     Arrays.copyOf(theirGroups, count),
                     Arrays.copyOf(expected, count),
-                    Arrays.copyOf(left, gone));
+                    Arrays.copyOf(left, gone),
+                    noted == 0 ? UNOBSERVED : fromSlot,
+                    Arrays.copyOf(bursts, count));
+        }
+
+        /** The slot that is not over yet stays for the next look. */
+        private long takeBursts(int slot, int noted) {
+            if (noted == 0) {
+                return 0;
+            }
+            long over = noted == SLOTS ? active[slot] : active[slot] & (1L << noted) - 1;
+            long began = over & ~(over << 1 | (before[slot] ? 1 : 0));
+            before[slot] = (over >>> noted - 1 & 1) == 1;
+            active[slot] = noted == SLOTS ? 0 : active[slot] >>> noted;
+            return began;
         }
 
         private long revision() {
@@ -217,6 +266,10 @@ public final class PlacementTable implements Homes {
     private final NameTable<TopicPublishers> byName = new NameTable<>();
     private final Map<TopicName, TopicPublishers> all = new HashMap<>();
     private int publishers;
+    /** The first slot that is noted since the last look, and when it began by the path's clock. */
+    private long fromSlot = UNOBSERVED;
+
+    private long fromNs;
 
     public PlacementTable(BrokerId self) {
         this.self = self;
@@ -242,6 +295,12 @@ public final class PlacementTable implements Homes {
         }
         here.say(slot, publisher.group(), publisher.expectedRate());
         here.messages[slot] += Math.max(1, request.messages());
+        if (fromSlot != UNOBSERVED) {
+            long sinceNs = request.arrivalNs() - fromNs;
+            if (sinceNs >= 0 && sinceNs < SLOTS * SLOT_NS) {
+                here.active[slot] |= 1L << sinceNs / SLOT_NS;
+            }
+        }
         return here.homes[slot];
     }
 
@@ -320,14 +379,36 @@ public final class PlacementTable implements Homes {
         }
     }
 
-    /** What happened since the last call, of topics that have publishers here. */
+    /** What happened since the last call, of topics that have publishers here; nobody looks for groups. */
     public List<Attendance> take() {
+        return take(0, UNOBSERVED);
+    }
+
+    /**
+     * What happened since the last call, of topics that have publishers here.
+     *
+     * @param nowNs by the clock that publications' arrivals are stamped by
+     * @param wallNs the time of day at that moment, in nanoseconds since the epoch, or {@link #UNOBSERVED}
+     */
+    public List<Attendance> take(long nowNs, long wallNs) {
+        long slot = wallNs == UNOBSERVED ? UNOBSERVED : wallNs / SLOT_NS;
+        // A wall clock that was set back has nothing to say about what came meanwhile.
+        int noted = fromSlot != UNOBSERVED && slot > fromSlot ? (int) Math.min(SLOTS, slot - fromSlot) : 0;
+        long takenFrom = fromSlot;
+        if (slot != fromSlot) {
+            fromSlot = slot;
+            fromNs = nowNs - (wallNs - slot * SLOT_NS);
+        }
+        return collect(takenFrom, noted);
+    }
+
+    private List<Attendance> collect(long takenFrom, int noted) {
         List<Attendance> attendances = new ArrayList<>();
         List<TopicPublishers> empty = new ArrayList<>();
         publishers = 0;
         for (TopicPublishers here : all.values()) {
             if (here.size > 0) {
-                attendances.add(here.take());
+                attendances.add(here.take(takenFrom, noted));
             }
             publishers += here.size;
             if (here.size == 0 && here.seats == null) {

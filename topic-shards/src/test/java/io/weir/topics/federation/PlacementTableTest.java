@@ -37,9 +37,13 @@ class PlacementTableTest {
     private final PlacementTable table = new PlacementTable(HERE);
 
     private static PublishRequest request(String topic, long publisher, int messages) {
+        return request(topic, publisher, messages, 0);
+    }
+
+    private static PublishRequest request(String topic, long publisher, int messages, long arrivalNs) {
         byte[] name = topic.getBytes(StandardCharsets.US_ASCII);
         return new PublishRequest()
-                .begin(new Someone(publisher, "g" + publisher % 2, publisher), 0, ByteBuffer.wrap(name), 0)
+                .begin(new Someone(publisher, "g" + publisher % 2, publisher), 0, ByteBuffer.wrap(name), arrivalNs)
                 .topic(0, name.length)
                 .batch(0, 0, messages);
     }
@@ -124,6 +128,93 @@ class PlacementTableTest {
         assertThat(only(table.take()).messages()).containsExactlyInAnyOrder(1, 0);
     }
 
+    /** Publisher 1 sends in the slot of that number, a little after it began. */
+    private void sendIn(long slot) {
+        table.homeOf(request("orders", 1, 0, clockIn(slot)));
+    }
+
+    /** The path's clock, by which slot 5,000 began at 7 s. */
+    private static long clockIn(long slot) {
+        return 7_000_000_000L + (slot - 5_000) * PlacementTable.SLOT_NS + 3_000_000;
+    }
+
+    private Attendance takeIn(long slot) {
+        return only(table.take(clockIn(slot), slot * PlacementTable.SLOT_NS + 3_000_000));
+    }
+
+    @Test
+    void shouldNoteInWhichSlotsAPublisherBeganToSend() {
+        sendIn(5_000);
+        Attendance first = takeIn(5_000);
+        assertThat(first.fromSlot()).as("nobody had looked before").isEqualTo(PlacementTable.UNOBSERVED);
+        assertThat(first.bursts()).containsExactly(0);
+
+        sendIn(5_001);
+        sendIn(5_002);
+        sendIn(5_005);
+        sendIn(5_050);
+        Attendance second = takeIn(5_050);
+        assertThat(second.fromSlot()).isEqualTo(5_000);
+        assertThat(second.bursts()).as("what goes on is no new burst").containsExactly(1L << 1 | 1L << 5);
+
+        sendIn(5_051);
+        sendIn(5_060);
+        Attendance third = takeIn(5_061);
+        assertThat(third.fromSlot()).isEqualTo(5_050);
+        assertThat(third.bursts()).as("the slot that was not over came with it").containsExactly(1 | 1L << 10);
+        sendIn(5_061);
+        assertThat(takeIn(5_062).bursts()).as("it went on over the look").containsExactly(0);
+    }
+
+    @Test
+    void shouldNoteNoMoreSlotsThanAWordHasBits() {
+        sendIn(5_000);
+        takeIn(5_000);
+        sendIn(5_000 + PlacementTable.SLOTS - 1);
+        sendIn(5_000 + PlacementTable.SLOTS);
+        sendIn(5_000 + 2 * PlacementTable.SLOTS);
+        // Before the look, by a stamp that is older than it.
+        sendIn(4_990);
+        Attendance late = takeIn(6_000);
+        assertThat(late.bursts()).containsExactly(1L << PlacementTable.SLOTS - 1);
+        assertThat(late.messages()).as("counted all the same").containsExactly(4);
+        sendIn(6_003);
+        Attendance next = takeIn(6_010);
+        assertThat(next.fromSlot()).isEqualTo(6_000);
+        assertThat(next.bursts()).containsExactly(1L << 3);
+    }
+
+    @Test
+    void shouldNoteNothingWhereNobodyLooksForGroups() {
+        sendIn(5_000);
+        table.take();
+        sendIn(5_003);
+        Attendance attendance = only(table.take());
+        assertThat(attendance.fromSlot()).isEqualTo(PlacementTable.UNOBSERVED);
+        assertThat(attendance.bursts()).containsExactly(0);
+        assertThat(attendance.messages()).containsExactly(1);
+    }
+
+    @Test
+    void shouldKeepBurstsThroughGrowthAndAfterTheWallClockWasSetBack() {
+        sendIn(5_000);
+        takeIn(5_000);
+        sendIn(5_004);
+        for (long id = 2; id < 100; id++) {
+            table.homeOf(request("orders", id, 0, clockIn(5_006)));
+        }
+        Attendance grown = takeIn(5_010);
+        assertThat(grown.ids()).hasSize(99);
+        for (int i = 0; i < 99; i++) {
+            assertThat(grown.bursts()[i]).isEqualTo(grown.ids()[i] == 1 ? 1L << 4 : 1L << 6);
+        }
+        assertThat(takeIn(4_000).bursts()).containsOnly(0);
+        sendIn(4_002);
+        Attendance back = takeIn(4_010);
+        assertThat(back.fromSlot()).isEqualTo(4_000);
+        assertThat(back.bursts()).contains(1L << 2);
+    }
+
     @Test
     void shouldForgetWhoIsSilentForLongButNotItsSeat() {
         table.seat(new Seats(ORDERS, 1, Map.of(THERE, new long[] {1})));
@@ -175,6 +266,7 @@ class PlacementTableTest {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         table.seat(new Seats(ORDERS, 1, Map.of(THERE, new long[] {1})));
         PublishRequest request = request("orders", 1, 0);
+        table.take(0, 5_000 * PlacementTable.SLOT_NS);
         long least = Long.MAX_VALUE;
         int looked = 0;
         for (int batch = 0; batch < 10; batch++) {

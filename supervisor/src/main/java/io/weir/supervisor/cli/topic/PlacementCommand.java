@@ -108,7 +108,9 @@ public final class PlacementCommand implements CliCommand {
     private static void print(PlacementView.OfTopic topic, Output output) {
         String remark = topic.unplaced() > 0
                 ? topic.unplaced() + " publishers have no place: " + Math.round(topic.unplacedRate()) + " msg/s"
-                : topic.waiting() > 0 ? topic.waiting() + " publishers wait to be placed" : "";
+                : topic.waiting() > 0
+                        ? topic.waiting() + " publishers wait to be placed"
+                        : topic.foundGroups() > 0 ? topic.foundGroups() + " groups found" : "";
         output.printf(
                 "%-32s %-10s %10d %12.0f %6s ms  %s%n",
                 topic.topic(),
@@ -135,12 +137,37 @@ public final class PlacementCommand implements CliCommand {
         }
     }
 
+    private static void printGroups(PlacementView.OfTopic topic, Output output) {
+        if (topic.groups().isEmpty()) {
+            return;
+        }
+        output.printf(
+                "%n%-32s %-6s %10s %12s %10s %10s%n", "GROUP", "", "PUBLISHERS", "RATE/S", "TOGETHER", "PLACED BY");
+        for (PlacementView.OfGroup group : topic.groups()) {
+            output.printf(
+                    "%-32s %-6s %10d %12.0f %10d %10d%n",
+                    group.group(),
+                    group.found() ? "found" : "told",
+                    group.publishers(),
+                    group.rate(),
+                    group.together(),
+                    group.placedBy());
+        }
+    }
+
     @Command(
             name = "explain",
             mixinStandardHelpOptions = true,
             description =
                     "Why a topic's publishers are where they are: every decision, with the numbers that were compared.",
-            footer = {"", "Example:", "  weir placement explain orders"})
+            footer = {
+                "",
+                "GROUP lists the groups that publishers named (told) beside those that brokers found (found). TOGETHER: so many",
+                "of them were found to send together. PLACED BY: so many are placed by that group; a named one wins.",
+                "",
+                "Example:",
+                "  weir placement explain orders"
+            })
     int explain(
             @Mixin ClusterOption cluster,
             @Mixin Output output,
@@ -156,6 +183,7 @@ public final class PlacementCommand implements CliCommand {
                 "%nrevision %d, decided by %s, by the policy %s, because: %s%n",
                 topic.revision(), topic.decidedBy(), topic.policy(), topic.trigger());
         topic.reasons().forEach(reason -> output.println("  " + reason));
+        printGroups(topic, output);
         if (!topic.refusals().isEmpty()) {
             output.println("what publishers said that can't be:");
             topic.refusals().forEach(refusal -> output.println("  " + refusal));

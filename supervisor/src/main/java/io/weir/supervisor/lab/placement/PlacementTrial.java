@@ -11,6 +11,7 @@ import io.weir.supervisor.placement.algorithm.BrokerCapacities;
 import io.weir.supervisor.placement.algorithm.BrokerModel;
 import io.weir.supervisor.placement.algorithm.BucketForecast;
 import io.weir.supervisor.placement.algorithm.Forecast;
+import io.weir.supervisor.placement.algorithm.GroupFinder;
 import io.weir.supervisor.placement.algorithm.LatencyCounts;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.LoadDistribution.Settings;
@@ -19,6 +20,7 @@ import io.weir.supervisor.placement.algorithm.Planner;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.ServiceModel;
 import io.weir.supervisor.placement.algorithm.Slo;
+import io.weir.supervisor.placement.algorithm.TopicMembers;
 import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.TraceForecast;
 import java.util.Arrays;
@@ -62,6 +64,12 @@ final class PlacementTrial {
     private static final double TRACE_SECONDS = 60;
     private static final int CALIBRATION_MESSAGES = 20_000;
     private static final int MCAP_MESSAGES = 300_000;
+    /** As a broker's, and the placement's: see PlacementTable and FoundGroups. */
+    private static final long SLOT_NS = 10_000_000L;
+
+    private static final int OLDEST_SLOTS = 60_000;
+    private static final long FIND_NS = 10 * SECOND_NS;
+    private static final int FIND_ROUNDS = 6;
     private static final List<BrokerId> IDS = IntStream.rangeClosed(1, BROKERS)
             .mapToObj(i -> new BrokerId("b" + i))
             .toList();
@@ -84,6 +92,7 @@ final class PlacementTrial {
      * @param otherRates what the brokers carry already, in batches of ten
      * @param brokers how many to use without any fitting, or 0
      * @param forecastError by which factor the forecast takes the brokers to be slower than calibration found them
+     * @param found whether groups are found by {@link GroupFinder} in a minute's sendings; else publishers say them
      */
     record Setup(
             PublisherTraffic.Kind kind,
@@ -93,25 +102,31 @@ final class PlacementTrial {
             Start start,
             double forecastError,
             int brokers,
-            double measureSeconds) {
+            double measureSeconds,
+            boolean found) {
         static Setup of(PublisherTraffic.Kind kind, Policy policy, double measureSeconds) {
-            return new Setup(kind, policy, new double[BROKERS], SHORT, Start.TRACE, 1, 0, measureSeconds);
+            return new Setup(kind, policy, new double[BROKERS], SHORT, Start.TRACE, 1, 0, measureSeconds, false);
         }
 
         Setup beside(double... rates) {
-            return new Setup(kind, policy, rates, settings, start, forecastError, brokers, measureSeconds);
+            return new Setup(kind, policy, rates, settings, start, forecastError, brokers, measureSeconds, found);
         }
 
         Setup fitting(Settings how, Start from) {
-            return new Setup(kind, policy, otherRates, how, from, forecastError, brokers, measureSeconds);
+            return new Setup(kind, policy, otherRates, how, from, forecastError, brokers, measureSeconds, found);
         }
 
         Setup mistakenBy(double factor) {
-            return new Setup(kind, policy, otherRates, settings, start, factor, brokers, measureSeconds);
+            return new Setup(kind, policy, otherRates, settings, start, factor, brokers, measureSeconds, found);
         }
 
         Setup unfitted(int on) {
-            return new Setup(kind, policy, otherRates, settings, start, forecastError, on, measureSeconds);
+            return new Setup(kind, policy, otherRates, settings, start, forecastError, on, measureSeconds, found);
+        }
+
+        /** Publishers do not say their groups; they are found. */
+        Setup finding() {
+            return new Setup(kind, policy, otherRates, settings, start, forecastError, brokers, measureSeconds, true);
         }
     }
 
@@ -208,6 +223,10 @@ final class PlacementTrial {
     private final long seed;
     private final ServiceModel[] services = new ServiceModel[BROKERS];
     private final PlacedTopic topic;
+    private final TopicMembers members;
+    /** Members are sorted by group; this is where each publisher is among them. */
+    private final int[] memberOf;
+
     private final TopicTrace trace;
 
     /** What chance is for: the streams of one trial. */
@@ -218,7 +237,8 @@ final class PlacementTrial {
         OUTCOME,
         DRAWS,
         COSTS,
-        CALIBRATION
+        CALIBRATION,
+        FINDING
     }
 
     private PlacementTrial(Setup setup, long seed) {
@@ -232,9 +252,32 @@ final class PlacementTrial {
                 TRACE_SECONDS,
                 (setup.kind().groupSize() == 1 ? TRACE_MESSAGES : GROUP_TRACE_MESSAGES)
                         / setup.kind().totalRate());
-        this.trace = traffic(Chance.PROFILE).trace((long) (seconds * SECOND_NS));
+        this.members = setup.found() ? found() : setup.kind().members();
+        this.memberOf = new int[members.size()];
+        for (int member = 0; member < memberOf.length; member++) {
+            memberOf[members.publisher(member)] = member;
+        }
+        TopicTrace profiled = traffic(Chance.PROFILE).trace((long) (seconds * SECOND_NS));
+        Arrays.setAll(profiled.member(), i -> memberOf[profiled.member()[i]]);
+        this.trace = profiled;
         Limit limit = PublisherTraffic.limit(setup.kind(), trace, NO_WAIT);
         this.topic = new PlacedTopic(TOPIC, limit, SLO, setup.kind().batch());
+    }
+
+    /** The publishers by the groups that are found in a minute, by brokers that report as real ones do. */
+    private TopicMembers found() {
+        PublisherTraffic traffic = traffic(Chance.FINDING);
+        GroupFinder finder = new GroupFinder(setup.kind().publishers(), OLDEST_SLOTS, seed);
+        for (long untilNs = FIND_NS; untilNs <= FIND_ROUNDS * FIND_NS; untilNs += FIND_NS) {
+            traffic.until(untilNs, (atNs, publisher) -> finder.heard(publisher + 1L, atNs / SLOT_NS, 1));
+            finder.round(untilNs / SLOT_NS);
+        }
+        int[] publishers = IntStream.range(0, setup.kind().publishers()).toArray();
+        double[] rates = new double[publishers.length];
+        Arrays.fill(rates, setup.kind().rate());
+        int[] groups = new int[publishers.length];
+        Arrays.setAll(groups, publisher -> finder.groupOf(publisher + 1L));
+        return TopicMembers.of(publishers, rates, groups);
     }
 
     private SplittableRandom random(Chance of) {
@@ -253,14 +296,7 @@ final class PlacementTrial {
         }
         BrokerCapacities capacities = new BrokerCapacities(IDS, MCAPS, setup.otherRates());
         LoadDistribution distribution = new LoadDistribution(
-                topic,
-                setup.kind().members(),
-                capacities,
-                setup.policy(),
-                forecast(),
-                setup.settings(),
-                random(Chance.DRAWS),
-                0);
+                topic, members, capacities, setup.policy(), forecast(), setup.settings(), random(Chance.DRAWS), 0);
         int[] roundsAt = new int[BROKERS + 1];
         long endedNs = fit(distribution, roundsAt);
         return outcome(
@@ -277,7 +313,7 @@ final class PlacementTrial {
         double[] rooms = new double[BROKERS];
         Arrays.fill(rooms, 0, setup.brokers(), 1.01 * setup.kind().totalRate() / setup.brokers());
         Assignment assignment = new Planner(setup.policy(), random(Chance.DRAWS))
-                .plan(setup.kind().members(), new BrokerCapacities(IDS, rooms))
+                .plan(members, new BrokerCapacities(IDS, rooms))
                 .assignment();
         return outcome(assignment, setup.brokers(), 0, 0, new int[BROKERS + 1], false);
     }
@@ -380,7 +416,7 @@ final class PlacementTrial {
 
         void run(PublisherTraffic traffic, long untilNs) {
             traffic.until(untilNs, (atNs, publisher) -> {
-                int home = assignment.home(publisher);
+                int home = assignment.home(memberOf[publisher]);
                 if (home != Assignment.UNPLACED) {
                     models[home].arrive(atNs, setup.kind().batch(), counts[home]);
                 }

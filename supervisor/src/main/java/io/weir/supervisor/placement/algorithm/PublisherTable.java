@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Every publisher of the cluster: whose topic, how fast, in which correlation group. About 40 bytes each in primitive
- * arrays, no object a publisher, since there may be a million.
+ * Every publisher of the cluster: whose topic, how fast, in which correlation group, told or found. About 40 bytes each
+ * in primitive arrays, no object a publisher, since there may be a million.
  *
  * <p>A publisher is known by a number that its broker gave it and by its topic; who publishes to two topics counts
  * twice. Rates are doubles: they are estimates, and nothing is conserved by them.
@@ -39,6 +39,7 @@ public final class PublisherTable {
     private long[] ids = new long[16];
     private int[] topicOf = new int[16];
     private int[] groupOf = new int[16];
+    private int[] foundOf = new int[16];
     private double[] rates = new double[16];
     private int used;
     private int live;
@@ -123,6 +124,7 @@ public final class PublisherTable {
         topicOf[publisher] = topic;
         rates[publisher] = messagesPerSecond;
         groupOf[publisher] = group == null ? NO_GROUP : group(topic, group);
+        foundOf[publisher] = NO_GROUP;
         slots[slot] = publisher + 1;
         live++;
         if (2 * (live + 1) > slots.length) {
@@ -148,6 +150,34 @@ public final class PublisherTable {
         firstFree = publisher;
         live--;
         return true;
+    }
+
+    /**
+     * In which group the publisher was found by what it does; a negative number for none. It counts where the publisher
+     * named none itself.
+     */
+    public void found(TopicName topicName, long id, int group) {
+        Integer topic = topicIndex.get(topicName);
+        int slot = topic == null ? 0 : slot(id, topic);
+        if (topic != null && slots[slot] != 0) {
+            foundOf[slots[slot] - 1] = Math.max(NO_GROUP, group);
+        }
+    }
+
+    /** Whether the publisher is registered with the topic. */
+    public boolean knows(TopicName topicName, long id) {
+        Integer topic = topicIndex.get(topicName);
+        return topic != null && slots[slot(id, topic)] != 0;
+    }
+
+    /** The key of the group that the publisher named; null if it named none. */
+    public String toldGroup(int publisher) {
+        return groupOf[publisher] == NO_GROUP ? null : groupKeys.get(groupOf[publisher]);
+    }
+
+    /** The number of the group that it was found in; negative if in none. */
+    public int foundGroup(int publisher) {
+        return foundOf[publisher];
     }
 
     public int size() {
@@ -242,9 +272,15 @@ public final class PublisherTable {
         int[] groups = new int[count];
         for (int i = 0; i < count; i++) {
             memberRates[i] = rates[publishers[from + i]];
-            groups[i] = groupOf[publishers[from + i]];
+            groups[i] = group(publishers[from + i]);
         }
         return TopicMembers.of(Arrays.copyOfRange(publishers, from, to), memberRates, groups);
+    }
+
+    /** What was told wins over what was found; numbers of the one are counted from below, of the other from above. */
+    private int group(int publisher) {
+        boolean found = groupOf[publisher] == NO_GROUP && foundOf[publisher] != NO_GROUP;
+        return found ? Integer.MAX_VALUE - foundOf[publisher] : groupOf[publisher];
     }
 
     private int group(int topic, String key) {
@@ -269,6 +305,7 @@ public final class PublisherTable {
             ids = Arrays.copyOf(ids, larger);
             topicOf = Arrays.copyOf(topicOf, larger);
             groupOf = Arrays.copyOf(groupOf, larger);
+            foundOf = Arrays.copyOf(foundOf, larger);
             rates = Arrays.copyOf(rates, larger);
         }
         return used++;

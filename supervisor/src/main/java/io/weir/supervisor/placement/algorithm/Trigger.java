@@ -20,6 +20,8 @@ public enum Trigger {
     PUBLISHERS_UNFINISHED(false),
     /** The topic was given another policy. */
     POLICY_CHANGED(false),
+    /** Publishers were found to send together, and too many of them are at the same broker. */
+    GROUPS_FOUND(false),
     /** The topic is gone. */
     TOPIC_LEFT(false);
 

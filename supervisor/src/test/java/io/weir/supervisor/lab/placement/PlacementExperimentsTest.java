@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabRun;
+import io.weir.supervisor.lab.placement.PlacementTrial.Outcome;
+import io.weir.supervisor.lab.placement.PlacementTrial.Setup;
+import io.weir.supervisor.lab.placement.PublisherTraffic.Kind;
+import io.weir.supervisor.lab.placement.PublisherTraffic.Timing;
+import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.Map;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
@@ -48,6 +53,34 @@ class PlacementExperimentsTest {
                 .filteredOn(finding -> finding.claim().startsWith("Everybody"))
                 .singleElement()
                 .matches(LabReport.Finding::holds);
+    }
+
+    @Test
+    void shouldPlaceByFoundGroupsNearlyAsWellAsByToldOnesAndBetterThanByNone() {
+        for (Timing timing : Timing.values()) {
+            Kind kind = new Kind(timing, 1_000, PlacementTrial.PUBLISHER_RATE, 10, 20, 0);
+            Setup told = Setup.of(kind, Policy.SRTM, 30).unfitted(4);
+            Setup blind = Setup.of(kind, Policy.MAX_MIN, 30).unfitted(4);
+            Map<String, Outcome> outcomes = PlacementTrial.run(
+                    Map.of("told", told, "found", told.finding(), "none", blind),
+                    new LabRun(4, 1, Map.of(), (done, total, what) -> {}));
+            double byTold = outcomes.get("told").pooled.tooSlowPart();
+            double byFound = outcomes.get("found").pooled.tooSlowPart();
+            double byNone = outcomes.get("none").pooled.tooSlowPart();
+            System.out.printf(
+                    "%s, part slower than 1 ms at the worst broker: told %.4f, found %.4f, none %.4f; p99 %.2f, %.2f, %.2f ms%n",
+                    timing.label,
+                    byTold,
+                    byFound,
+                    byNone,
+                    outcomes.get("told").pooledP99Ms(),
+                    outcomes.get("found").pooledP99Ms(),
+                    outcomes.get("none").pooledP99Ms());
+            assertThat(byFound).as("%s, seeds 1 to 4", timing).isLessThan(byNone);
+            assertThat(byFound - byTold)
+                    .as("%s: found closes most of the gap between none and told, seeds 1 to 4", timing)
+                    .isLessThan(0.5 * (byNone - byTold));
+        }
     }
 
     @Test
