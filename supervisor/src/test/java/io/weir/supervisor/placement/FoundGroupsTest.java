@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.Decision.State;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Groups that nobody named, from what brokers report to where publishers are at home. */
 class FoundGroupsTest {
+    private static final Logger LOG = LoggerFactory.getLogger(FoundGroupsTest.class);
+
     private static final TopicName ORDERS = new TopicName("orders");
 
     private final long seed = System.nanoTime();
@@ -63,7 +68,8 @@ class FoundGroupsTest {
                             && group.publishers() == 12
                             && group.together() == 12
                             && group.placedBy() == 12);
-            System.out.printf("seed %d: most of a group at one broker: %d blindly, 4 found%n", fixed, blindly);
+            LOG.info(String.format(
+                    Locale.ROOT, "seed %d: most of a group at one broker: %d blindly, 4 found", fixed, blindly));
         }
     }
 

@@ -10,11 +10,16 @@ import io.weir.supervisor.lab.placement.PlacementTrial.Setup;
 import io.weir.supervisor.lab.placement.PublisherTraffic.Kind;
 import io.weir.supervisor.lab.placement.PublisherTraffic.Timing;
 import io.weir.supervisor.placement.algorithm.Policy;
+import java.util.Locale;
 import java.util.Map;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 class PlacementExperimentsTest {
+    private static final Logger LOG = LoggerFactory.getLogger(PlacementExperimentsTest.class);
+
     private static LabReport run(Experiment experiment, int seeds, Map<String, String> options) {
         return experiment.run(new LabRun(seeds, 1, options, (done, total, what) -> {}));
     }
@@ -67,15 +72,16 @@ class PlacementExperimentsTest {
             double byTold = outcomes.get("told").pooled.tooSlowPart();
             double byFound = outcomes.get("found").pooled.tooSlowPart();
             double byNone = outcomes.get("none").pooled.tooSlowPart();
-            System.out.printf(
-                    "%s, part slower than 1 ms at the worst broker: told %.4f, found %.4f, none %.4f; p99 %.2f, %.2f, %.2f ms%n",
+            LOG.info(String.format(
+                    Locale.ROOT,
+                    "%s, part slower than 1 ms at the worst broker: told %.4f, found %.4f, none %.4f; p99 %.2f, %.2f, %.2f ms",
                     timing.label,
                     byTold,
                     byFound,
                     byNone,
                     outcomes.get("told").pooledP99Ms(),
                     outcomes.get("found").pooledP99Ms(),
-                    outcomes.get("none").pooledP99Ms());
+                    outcomes.get("none").pooledP99Ms()));
             assertThat(byFound).as("%s, seeds 1 to 4", timing).isLessThan(byNone);
             assertThat(byFound - byTold)
                     .as("%s: found closes most of the gap between none and told, seeds 1 to 4", timing)

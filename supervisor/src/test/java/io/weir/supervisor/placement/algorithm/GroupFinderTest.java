@@ -7,12 +7,17 @@ import com.sun.management.ThreadMXBean;
 import io.weir.supervisor.placement.algorithm.PlantedBursts.Noise;
 import io.weir.supervisor.placement.algorithm.PlantedBursts.Score;
 import java.lang.management.ManagementFactory;
+import java.util.Locale;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 class GroupFinderTest {
+    private static final Logger LOG = LoggerFactory.getLogger(GroupFinderTest.class);
+
     private static final int OLDEST = 60_000;
 
     private static GroupFinder finder() {
@@ -20,9 +25,15 @@ class GroupFinderTest {
     }
 
     private static Score print(String what, long seed, Score score) {
-        System.out.printf(
-                "%s, seed %d: precision %.4f, recall %.4f, %d publishers in %d groups%n",
-                what, seed, score.precision(), score.recall(), score.found(), score.groups());
+        LOG.info(String.format(
+                Locale.ROOT,
+                "%s, seed %d: precision %.4f, recall %.4f, %d publishers in %d groups",
+                what,
+                seed,
+                score.precision(),
+                score.recall(),
+                score.found(),
+                score.groups()));
         return score;
     }
 
@@ -109,7 +120,7 @@ class GroupFinderTest {
         long before = finder.changes();
         traffic.pass(12, finder);
         double changes = (finder.changes() - before) / 12.0 / traffic.planted();
-        System.out.printf("changes a member and round: %.5f%n", changes);
+        LOG.info(String.format(Locale.ROOT, "changes a member and round: %.5f", changes));
         assertThat(changes).as("seed %d", seed).isLessThan(0.02);
         assertThat(finder.groupOf(first)).as("seed %d", seed).isEqualTo(number);
         assertThat(traffic.score(finder).recall()).as("seed %d", seed).isGreaterThan(0.95);
@@ -209,9 +220,13 @@ class GroupFinderTest {
         finder.round(64 * 300);
         long tookNs = threads.getCurrentThreadCpuTime() - beganNs;
         long aRound = threads.getThreadAllocatedBytes(me) - before;
-        System.out.printf(
-                "bytes for 10,000 publishers: %,d with all that growing left behind; a burst: %.1f; a round: %,d, in %d ms of a core%n",
-                madeRoom, aBurst, aRound, tookNs / 1_000_000);
+        LOG.info(String.format(
+                Locale.ROOT,
+                "bytes for 10,000 publishers: %,d with all that growing left behind; a burst: %.1f; a round: %,d, in %d ms of a core",
+                madeRoom,
+                aBurst,
+                aRound,
+                tookNs / 1_000_000));
         assertThat(finder.groups()).isZero();
         // Growing by halves leaves up to three times behind of what is kept, and assertions take their part.
         assertThat(madeRoom).isLessThan(30_000_000);
