@@ -314,6 +314,11 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     @Override
+    public void lenderWanted(TopicName topic) {
+        tellFollower(new TopicFollower.LenderWanted(topic));
+    }
+
+    @Override
     public void channelWanted(TopicName topic, String channel) {
         tellFollower(new TopicFollower.ChannelWanted(topic, channel));
     }

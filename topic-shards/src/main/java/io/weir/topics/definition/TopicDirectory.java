@@ -18,6 +18,12 @@ public interface TopicDirectory {
     default void channelWanted(TopicName topic, String channel) {}
 
     /**
+     * Another broker asks for tokens of a topic that nobody publishes to or consumes here: as {@link #wanted}, but
+     * nothing is made if there is no such topic, and nobody is answered then.
+     */
+    default void lenderWanted(TopicName topic) {}
+
+    /**
      * This broker has nothing to do with the topic any more, until it is {@link #wanted} again. Must not wait, either.
      */
     default void ended(TopicName topic) {}

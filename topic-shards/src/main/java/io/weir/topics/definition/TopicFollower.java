@@ -52,6 +52,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     /** Somebody publishes to or consumes a topic that the message path does not know. */
     public record Wanted(TopicName topic) implements Command {}
 
+    /** Another broker wants to borrow tokens of this topic. */
+    public record LenderWanted(TopicName topic) implements Command {}
+
     /** A consumer came for a channel: all brokers of the topic are to keep messages for it. */
     public record ChannelWanted(TopicName topic, String channel) implements Command {}
 
@@ -150,6 +153,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
                 .onMessage(Wanted.class, this::onWanted)
+                .onMessage(LenderWanted.class, this::onLenderWanted)
                 .onMessage(ChannelWanted.class, this::onChannelWanted)
                 .onMessage(Ended.class, this::onEnded)
                 .onMessage(LookNow.class, now -> onLookNow())
@@ -173,6 +177,15 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             apply(wanted.topic);
         } else if (readOnce) {
             make(wanted.topic);
+        }
+        return this;
+    }
+
+    private Behavior<Command> onLenderWanted(LenderWanted wanted) {
+        TopicDefinition definition = known.get(wanted.topic);
+        if (definition != null && definition.exists()) {
+            served.add(wanted.topic);
+            apply(wanted.topic);
         }
         return this;
     }

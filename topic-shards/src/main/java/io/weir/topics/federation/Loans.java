@@ -152,7 +152,7 @@ final class Loans {
     }
 
     private void onAsk(PeerEnd peer, long asker, long version, DirectBuffer in, int nameAt, int nameLength) {
-        TopicGate gate = shards.gateOf(in.byteBuffer(), nameAt + in.wrapAdjustment(), nameLength);
+        TopicGate gate = shards.lender(in.byteBuffer(), nameAt + in.wrapAdjustment(), nameLength);
         long nowNs = shards.clockNs();
         if (gate != null && gate.lend(peer.lenderSlot(), version, loan, nowNs, reply)) {
             peer.lend(gate, asker, reply, nowNs);

@@ -396,6 +396,19 @@ public final class Shards implements MessagePort {
         return shard == null || !shard.defined() ? null : shard.line().gate();
     }
 
+    /**
+     * The same for another broker that asks for tokens: what lies here unused is lent as well, from the next time on.
+     */
+    public TopicGate lender(ByteBuffer in, int at, int length) {
+        TopicGate gate = gateOf(in, at, length);
+        if (gate == null) {
+            byte[] name = new byte[length];
+            in.get(at, name);
+            directory.lenderWanted(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
+        }
+        return gate;
+    }
+
     /** Tokens came for that topic: who waits for them goes on at once. */
     public void tokensCame(ByteBuffer in, int at, int length) {
         TopicShard shard = byName.get(in, at, length);

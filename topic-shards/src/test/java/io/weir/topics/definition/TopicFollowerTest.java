@@ -198,6 +198,21 @@ class TopicFollowerTest {
     }
 
     @Test
+    void shouldServeATopicWhoseTokensOthersWantAndMakeNoneThatIsNotThere() {
+        TopicName idle = topic("lent");
+        TopicName unknown = topic("lent-and-unknown");
+        rows.put(Definitions.of(idle, SETTINGS));
+        ActorRef<TopicFollower.Command> desk = desk();
+        RunningBroker.await("others can borrow here", () -> {
+            desk.tell(new TopicFollower.LenderWanted(unknown));
+            desk.tell(new TopicFollower.LenderWanted(idle));
+            return RunningBroker.await(broker.path().revisions()).containsKey(idle);
+        });
+        assertThat(RunningBroker.await(broker.path().revisions())).doesNotContainKey(unknown);
+        assertThat(asked).isEmpty();
+    }
+
+    @Test
     void shouldLayATopicWhoseEntityCannotBeReached() {
         entitiesAreOutOfReach = true;
         TopicName topic = topic("out-of-reach");
