@@ -48,7 +48,10 @@ class SupplyIT {
     /** W: after so long a watcher may fence. */
     private static final Duration WATCH = Duration.ofMillis(6_000 * 1_001 / 999 + 500);
 
-    /** What the best buddy of a broker with all of the demand keeps of a limit: f / (1 + f) at {@code weir.supply.reserve} = 0.2. */
+    /**
+     * What the best buddy of a broker with all of the demand keeps of a limit: f / (1 + f) at
+     * {@code weir.supply.reserve} = 0.2.
+     */
     private static final double RESERVED = 0.2 / 1.2;
 
     private static WatchedCluster watched;
@@ -92,13 +95,16 @@ class SupplyIT {
         double there = adapt.equals("gossip") ? 1_000 - RESERVED * 1_000 : 1_000;
         create(topic, 1_000, 500, adapt);
         load.press("b1", topic, 2_000);
-        Duration first = awaitShare(topic, "b1", 0.95 * there, Duration.ofSeconds(10).plus(SLACK));
+        Duration first =
+                awaitShare(topic, "b1", 0.95 * there, Duration.ofSeconds(10).plus(SLACK));
 
         load.press("b1", topic, 0);
         load.press("b3", topic, 2_000);
-        Duration moved = awaitShare(topic, "b3", 0.95 * there, Duration.ofSeconds(10).plus(SLACK));
+        Duration moved =
+                awaitShare(topic, "b3", 0.95 * there, Duration.ofSeconds(10).plus(SLACK));
         if (adapt.equals("gossip")) {
-            awaitShare(topic, "b1", 0.95 * RESERVED * 1_000, Duration.ofSeconds(10).plus(SLACK));
+            awaitShare(
+                    topic, "b1", 0.95 * RESERVED * 1_000, Duration.ofSeconds(10).plus(SLACK));
         }
 
         assertUsed(topic, 0.95 * 1_000, Duration.ofSeconds(3));
@@ -214,7 +220,11 @@ class SupplyIT {
         load.press("b1", topic, 0);
         load.press("b3", topic, 0);
         load.press("b2", topic, 1_500);
-        Duration earned = awaitShare(topic, "b2", 0.95 * (900 - RESERVED * 900), Duration.ofSeconds(10).plus(SLACK));
+        Duration earned = awaitShare(
+                topic,
+                "b2",
+                0.95 * (900 - RESERVED * 900),
+                Duration.ofSeconds(10).plus(SLACK));
         LOG.info(
                 "kill -9 of a broker that is kept: whole on the others after {}; back, it had 95% of what it can get after {}",
                 whole, earned);
