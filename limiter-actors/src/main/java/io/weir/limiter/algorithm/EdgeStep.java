@@ -61,10 +61,15 @@ public final class EdgeStep {
         return checked(
                 indicator,
                 gain,
-                (spare ? 0.5 : 1.0) / Math.max(1, degree),
+                largestGain(indicator, degree),
                 spare,
                 (spare ? "Theorem 1 (gdrl eq. 9 and 15)" : "Theorem 1 (gdrl eq. 9, per equalising amount: 1/d)")
                         + " on a graph of degree " + degree);
+    }
+
+    /** The bound of the synchronous form, see the table: for every indicator the part 1/d of the equalising amount. */
+    public static double largestGain(Indicator indicator, int degree) {
+        return (indicator == Indicator.SPARE_BANDWIDTH ? 0.5 : 1.0) / Math.max(1, degree);
     }
 
     /**

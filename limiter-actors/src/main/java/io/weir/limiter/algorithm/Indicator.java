@@ -120,6 +120,9 @@ public enum Indicator {
         }
     };
 
+    /** What a topic goes by that chooses none. */
+    public static final Indicator DEFAULT = FILL_RATIO;
+
     /** What a broker without demand counts as in a ratio: a message in eleven days. */
     public static final long IDLE_DEMAND_MICROS = 1;
 

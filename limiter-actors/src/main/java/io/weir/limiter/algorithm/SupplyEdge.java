@@ -3,23 +3,29 @@ package io.weir.limiter.algorithm;
 import io.weir.config.value.Limit;
 
 /**
- * The TB adaptor's goal reached by the ring alone: what one broker hands to a neighbour when both know each other's
- * share and demand. Rate goes by GDRL's step on the fill ratio ρ/x (x the average rate), burst by the same step on β/y
- * (y the backlog), so that a ring at rest has SRTM 5.4's proportions without anybody in the middle.
+ * What one broker hands to a neighbour when both know each other's share and demand. Rate goes by GDRL's step on the
+ * topic's {@link Indicator} of ρ and x (x the average rate), burst by the step on the fill ratio β/y (y the backlog).
+ * With the fill ratio for both, the default, a ring at rest has SRTM 5.4's proportions: the TB adaptor's goal without
+ * anybody in the middle.
+ *
+ * <p>Burst knows the fill ratio only. The other indicators speak of messages a second: what is spare of a rate, how
+ * long a queue at that rate takes, which part of the arrivals is refused. A backlog is an amount, and a bucket that
+ * holds more than it is no spare bandwidth.
  *
  * <p><b>Demand is an estimate</b>, and the step is taken as if the giver needed the most that it may need, and the
  * receiver the least. If supply still goes to the receiver, it moves; else nothing does. So there is a dead band as
  * wide as the error of measurement, whatever the topic's rate; a broker is not taken below what it may need while the
- * other has enough; and what both have to spare is divided in proportion.
+ * other has enough; and what both have to spare is divided as the indicator says.
  *
  * <p><b>Saturated brokers</b> hide their demand, see {@link Demand}. If one end is saturated, the other keeps what it
  * may need and hands over of the rest. If both are, what they hold is divided in proportion to the messages that wait,
- * w. The reason: one bucket with one line would let everybody wait equally long, and the wait is w/ρ (Little). Since
- * publishers who wait for their answers keep w where it is, whatever ρ, this pulls shares to one place from anywhere,
- * and as strongly in a slow topic as in a fast one. Arrivals, when they mirror ρ, pull nowhere. A saturated broker
- * gives at most a tenth of its share at once: it has nothing to spare, and if publishers do not keep w (those who
- * publish at their own pace don't), the next slots say so before much has gone. If more arrives at both ends than they
- * admit, demand is not hidden, and the usual step counts.
+ * w, whatever the indicator: w is no rate that a share could be compared with. The reason: one bucket with one line
+ * would let everybody wait equally long, and the wait is w/ρ (Little). Since publishers who wait for their answers keep
+ * w where it is, whatever ρ, this pulls shares to one place from anywhere, and as strongly in a slow topic as in a fast
+ * one. Arrivals, when they mirror ρ, pull nowhere. A saturated broker gives at most a tenth of its share at once: it
+ * has nothing to spare, and if publishers do not keep w (those who publish at their own pace don't), the next slots say
+ * so before much has gone. If more arrives at both ends than they admit, demand is not hidden, and the usual step
+ * counts.
  *
  * <p>Each end calls this for itself and hands over what it is told; rate and burst may go in opposite directions. A
  * share with a rate keeps a burst of at least one message: what would leave either side with less moves all or nothing,
@@ -33,8 +39,9 @@ import io.weir.config.value.Limit;
  * <p><b>A floor</b> is what an end keeps whatever its demand, for instance for the broker before it. What is missing
  * there comes from the other end at once, and what lies there does not leave.
  *
- * <p>Gain ½ on a plain ring: the synchronous bound 1/d of {@link EdgeStep}, since both edges of a broker may move at
- * once.
+ * <p>The gain is the largest of {@link EdgeStep}'s synchronous form, since both edges of a broker may move at once:
+ * 1/(2d) for the spare bandwidth, 1/d for all others, so ¼ and ½ on a plain ring. With each of them a step moves the
+ * part 1/d of what would make both ends equal.
  */
 public final class SupplyEdge {
     /** A saturated broker gives at most this part of its share at once. */
@@ -52,6 +59,9 @@ public final class SupplyEdge {
     private static final long LEAST_BURST = Limit.MICROS / 2;
 
     private final Step rateStep;
+    /** Divides rate between two saturated brokers, by the messages that wait. */
+    private final EdgeStep waitingStep;
+
     private final Step burstStep;
 
     /** What the two ends keep at least. */
@@ -60,11 +70,11 @@ public final class SupplyEdge {
     }
 
     /** One quantity's step: with the dead band, and without it for an idle broker. */
-    private record Step(EdgeStep usual, EdgeStep ofIdle, double gain, double deadBand, long minimumShare) {
-        static Step of(double gain, int degree, long minimumShare, double deadBand) {
-            EdgeStep plain =
-                    EdgeStep.synchronous(Indicator.FILL_RATIO, gain, degree).withMinimumShare(minimumShare);
-            return new Step(plain.withDeadBand(deadBand), plain, gain, deadBand, minimumShare);
+    private record Step(EdgeStep usual, EdgeStep ofIdle, double part, double deadBand, long minimumShare) {
+        static Step of(Indicator indicator, int degree, long minimumShare, double deadBand) {
+            EdgeStep plain = EdgeStep.synchronous(indicator, EdgeStep.largestGain(indicator, degree), degree)
+                    .withMinimumShare(minimumShare);
+            return new Step(plain.withDeadBand(deadBand), plain, 1.0 / Math.max(1, degree), deadBand, minimumShare);
         }
 
         /**
@@ -99,19 +109,26 @@ public final class SupplyEdge {
 
         /** Of what lies above the need. */
         long spared(long mine, long need, long theirs, boolean idle) {
-            long spare = (long) (gain * Math.max(0, mine - Math.max(need, minimumShare)));
+            long spare = (long) (part * Math.max(0, mine - Math.max(need, minimumShare)));
             return idle ? worth(spare) : spare > deadBand * ((double) mine + theirs) ? spare : 0;
         }
+    }
+
+    /** By the fill ratio. */
+    public SupplyEdge(Limit limit, int members, int degree, double deadBand) {
+        this(limit, members, degree, deadBand, Indicator.DEFAULT);
     }
 
     /**
      * @param degree the most neighbours that a broker has
      * @param deadBand a move of at most this part of what both ends hold is left out
+     * @param indicator what the rate goes by
      */
-    public SupplyEdge(Limit limit, int members, int degree, double deadBand) {
-        double gain = 1.0 / Math.max(1, degree);
-        rateStep = Step.of(gain, degree, EdgeStep.minimumShare(limit.rateMicros(), members), deadBand);
-        burstStep = Step.of(gain, degree, Limit.MICROS, deadBand);
+    public SupplyEdge(Limit limit, int members, int degree, double deadBand, Indicator indicator) {
+        long minimumRate = EdgeStep.minimumShare(limit.rateMicros(), members);
+        rateStep = Step.of(indicator, degree, minimumRate, deadBand);
+        waitingStep = Step.of(Indicator.FILL_RATIO, degree, minimumRate, deadBand).usual;
+        burstStep = Step.of(Indicator.FILL_RATIO, degree, Limit.MICROS, deadBand);
     }
 
     /** What {@code mine} gives up for {@code theirs}. */
@@ -165,7 +182,7 @@ public final class SupplyEdge {
                 long need = idle ? myDemand.rateMicros() : myDemand.rate().mostMicros();
                 return rateStep.spared(have, need, theyHave, idle);
             }
-            long step = -rateStep.usual.toFirst(
+            long step = -waitingStep.toFirst(
                     have,
                     myDemand.waiting().mostMicros(),
                     theyHave,

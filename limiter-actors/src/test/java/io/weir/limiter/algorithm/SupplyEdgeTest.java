@@ -7,6 +7,9 @@ import io.weir.config.value.Limit;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class SupplyEdgeTest {
     private static final int SEEDS = 2_000;
@@ -100,17 +103,46 @@ class SupplyEdgeTest {
         assertThat(edge.handedOver(share, lately, share, mine).rateMicros()).isZero();
     }
 
-    /** Two brokers whose publishers wait for every answer: what arrives is what is let through. */
+    @ParameterizedTest
+    @CsvSource({
+        "FILL_RATIO, 40",
+        "UTILISATION, 40",
+        "SPARE_BANDWIDTH, 20",
+        "MEAN_RESPONSE_TIME, 20",
+        "DISCARD_RATE, 0",
+    })
+    void shouldMoveHalfOfWhatMakesTheIndicatorEqual(Indicator indicator, long messagesPerSecond) {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0, indicator);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        assertThat(edge.handedOver(share, demand(30, 5), share, demand(70, 5)))
+                .as("half of the way to 60 and 140, or to 80 and 120 with 50 to spare each")
+                .isEqualTo(new Share(messagesPerSecond * MICROS / 2, 0));
+    }
+
     @Test
-    void shouldShareByHowManyWaitWhereDemandIsHidden() {
-        assertThat(rateOfFirstAfterRounds(4, 4)).isBetween(440L, 460L);
-        assertThat(rateOfFirstAfterRounds(4, 8)).isBetween(290L, 310L);
-        assertThat(rateOfFirstAfterRounds(1, 1)).isBetween(440L, 460L);
+    void shouldGiveWhatIsRefusedAndNoMoreByDiscardRate() {
+        SupplyEdge edge = new SupplyEdge(Limit.of(300, 30), 3, 2, 0, Indicator.DISCARD_RATE);
+        Share share = new Share(100 * MICROS, 10 * MICROS);
+        assertThat(edge.handedOver(share, demand(30, 5), share, demand(120, 5)).rateMicros())
+                .as("half of the 20 that are missing")
+                .isEqualTo(10 * MICROS);
+        assertThat(edge.handedOver(share, demand(120, 5), share, demand(120, 5)))
+                .as("both are short")
+                .isEqualTo(Share.NONE);
+    }
+
+    /** Two brokers whose publishers wait for every answer: what arrives is what is let through. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldShareByHowManyWaitWhereDemandIsHidden(Indicator indicator) {
+        assertThat(rateOfFirstAfterRounds(indicator, 4, 4)).isBetween(440L, 460L);
+        assertThat(rateOfFirstAfterRounds(indicator, 4, 8)).isBetween(290L, 310L);
+        assertThat(rateOfFirstAfterRounds(indicator, 1, 1)).isBetween(440L, 460L);
     }
 
     /** 850 and 50 of 900 at first, each letting through what it has. */
-    private static long rateOfFirstAfterRounds(int waitingAtFirst, int waitingAtSecond) {
-        SupplyEdge edge = new SupplyEdge(Limit.of(900, 900), 2, 1, 0.005);
+    private static long rateOfFirstAfterRounds(Indicator indicator, int waitingAtFirst, int waitingAtSecond) {
+        SupplyEdge edge = new SupplyEdge(Limit.of(900, 900), 2, 1, 0.005, indicator);
         Share first = new Share(850 * MICROS, 450 * MICROS);
         Share second = new Share(50 * MICROS, 450 * MICROS);
         for (int round = 0; round < 20; round++) {
@@ -155,7 +187,8 @@ class SupplyEdgeTest {
                     1 + random.nextLong(random.nextBoolean() ? 100 : 1_000_000 * MICROS),
                     MICROS + random.nextLong(random.nextBoolean() ? 10 * MICROS : 1_000 * MICROS));
             Share[] shares = Share.even(limit, brokers).toArray(Share[]::new);
-            SupplyEdge edge = new SupplyEdge(limit, brokers, 2, 0.02);
+            Indicator indicator = Indicator.values()[(int) (seed % Indicator.values().length)];
+            SupplyEdge edge = new SupplyEdge(limit, brokers, 2, 0.02, indicator);
             Demand[] demands = new Demand[brokers];
             for (int change = 0; change < 4; change++) {
                 Arrays.setAll(

@@ -3,6 +3,7 @@ package io.weir.cluster.history;
 import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.protocol.Ledger;
@@ -239,17 +240,18 @@ public final class StoreRecorder implements AutoCloseable {
         List<LimitRow> limits = new ArrayList<>();
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SELECT topic, version, rate_micros, burst_micros,"
-                        + " floor_permille, sharing, minter_broker, minter_incarnation, done"
+                        + " floor_permille, sharing, minter_broker, minter_incarnation, done, indicator"
                         + " FROM weir_limit ORDER BY topic, version")) {
             while (rows.next()) {
-                limits.add(new LimitRow(
+                LimitRow row = new LimitRow(
                         new TopicName(rows.getString(1)),
                         rows.getLong(2),
                         new Share(rows.getLong(3), rows.getLong(4)),
                         rows.getInt(5),
                         Sharing.valueOf(rows.getString(6)),
                         holder(rows, 7),
-                        rows.getBoolean(9)));
+                        rows.getBoolean(9));
+                limits.add(row.by(Indicator.valueOf(rows.getString(10))));
             }
         }
         return limits;

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.protocol.Ledger;
@@ -51,7 +52,7 @@ import java.util.function.Function;
  *     recovered  life                                   fenced     by
  *   snapshot   broker, inc, journalSeq, bytes (as the store has them, base64)
  *   lease      broker, inc, state, renewSeq, leasedHeir, leasedDone, keptHeir, keptDone
- *   limit-row  topic, version, rateMicros, burstMicros, floorPermille, sharing, minter, done
+ *   limit-row  topic, version, rateMicros, burstMicros, floorPermille, sharing, indicator, minter, done
  *   supply of one account := [rate, burst, level]
  *   holding := {leased: supply, kept: supply}, what is nothing left out
  * </pre>
@@ -195,6 +196,7 @@ final class SupplyJson {
         to.writeNumberField("burstMicros", row.limit().burstMicros());
         to.writeNumberField("floorPermille", row.floorPermille());
         to.writeStringField("sharing", row.sharing().name());
+        to.writeStringField("indicator", row.indicator().name());
         if (row.minter().isPresent()) {
             to.writeStringField("minter", row.minter().get().toString());
         }
@@ -260,7 +262,7 @@ final class SupplyJson {
     }
 
     static LimitRow limitRow(JsonNode line) {
-        return new LimitRow(
+        LimitRow row = new LimitRow(
                 topic(line),
                 number(line, "version"),
                 new Share(number(line, "rateMicros"), number(line, "burstMicros")),
@@ -268,6 +270,8 @@ final class SupplyJson {
                 line.has("sharing") ? Sharing.valueOf(text(line, "sharing")) : Sharing.DEFAULT,
                 optionalHolder(line, "minter"),
                 field(line, "done").asBoolean());
+        // Lines that were written before there was a choice have none.
+        return row.by(line.has("indicator") ? Indicator.valueOf(text(line, "indicator")) : Indicator.FILL_RATIO);
     }
 
     private static Optional<Holder> optionalHolder(JsonNode line, String name) {

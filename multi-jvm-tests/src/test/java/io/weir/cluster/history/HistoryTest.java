@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.weir.cluster.history.StoredSupply.Entry;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.gate.AdmissionHistory.Admission;
@@ -134,7 +135,8 @@ class HistoryTest {
                                 new LeaseRow.Legacy(Optional.of(A), true),
                                 new LeaseRow.Legacy(Optional.empty(), false))),
                 List.of(
-                        new LimitRow(TOPIC, 1, new Share(5, 6), 500, Sharing.STATIC, Optional.of(A), true),
+                        new LimitRow(TOPIC, 1, new Share(5, 6), 500, Sharing.STATIC, Optional.of(A), true)
+                                .by(Indicator.SPARE_BANDWIDTH),
                         new LimitRow(TOPIC, 2, Share.NONE, 0, Sharing.DEFAULT, Optional.empty(), false)));
         Path file = directory.resolve("store.jsonl");
         try (HistoryWriter writer = new HistoryWriter(file)) {

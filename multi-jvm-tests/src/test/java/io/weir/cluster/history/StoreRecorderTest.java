@@ -80,7 +80,8 @@ class StoreRecorderTest {
                             + " kept_heir_broker VARCHAR, kept_heir_incarnation BIGINT, kept_done BOOLEAN)");
             statement.execute(
                     "CREATE TABLE weir_limit (topic VARCHAR, version BIGINT, rate_micros BIGINT, burst_micros BIGINT,"
-                            + " floor_permille INT, sharing VARCHAR, minter_broker VARCHAR, minter_incarnation BIGINT, done BOOLEAN)");
+                            + " floor_permille INT, sharing VARCHAR, minter_broker VARCHAR, minter_incarnation BIGINT, done BOOLEAN,"
+                            + " indicator VARCHAR)");
         }
     }
 

@@ -138,6 +138,7 @@ public final class TopicAdmin {
                         request.burstMicros(),
                         request.floorPermille(),
                         request.sharing(),
+                        request.comparedBy(),
                         replyTo));
     }
 
@@ -315,6 +316,7 @@ public final class TopicAdmin {
                 done.contains(definition.name()),
                 TopicRequest.word(limit.sharing()),
                 limit.floorPermille() / 1_000.0,
+                TopicRequest.word(limit.indicator()),
                 TopicRequest.word(delivery.mode()),
                 delivery.maxDelayMs(),
                 delivery.maxWaiting(),

@@ -12,6 +12,7 @@ import java.util.List;
  * {@code sumRate} + {@code inFlight} + {@code stranded} may differ from the limit for an instant; at rest it does not.
  *
  * @param done whether exactly this limit exists; a lowering takes a moment
+ * @param indicator what neighbours compare when they divide it on the ring
  * @param sumRate over the brokers that answered
  * @param inFlight sent and not yet known to have arrived
  * @param stranded what brokers that stopped, or are cut off, have and nobody has inherited yet
@@ -24,6 +25,7 @@ public record TopicDescription(
         boolean done,
         String adapt,
         double floor,
+        String indicator,
         String mode,
         long maxDelayMs,
         int maxWaiting,

@@ -1,6 +1,7 @@
 package io.weir.supervisor.node;
 
 import io.weir.config.value.Limit;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.topics.definition.Borrow;
 import io.weir.topics.definition.BucketClock;
@@ -26,6 +27,9 @@ import java.util.Locale;
  * @param maxQueued messages that may wait for consumers, in each channel at one broker
  * @param overflow hold-back or drop-oldest
  * @param clock gate or arrival: the time that the limit holds over
+ * @param borrow on, off or auto: whether brokers lend each other tokens
+ * @param indicator what neighbours compare when they divide the limit: fill-ratio, spare-bandwidth, utilisation,
+ *     mean-response-time or discard-rate
  */
 public record TopicRequest(
         Double rate,
@@ -38,9 +42,10 @@ public record TopicRequest(
         Integer maxQueued,
         String overflow,
         String clock,
-        String borrow) {
+        String borrow,
+        String indicator) {
 
-    /** Brokers lend each other tokens as the sharing says. */
+    /** Brokers lend each other tokens as the sharing says, and the indicator is the usual one. */
     public TopicRequest(
             Double rate,
             Double burst,
@@ -52,12 +57,17 @@ public record TopicRequest(
             Integer maxQueued,
             String overflow,
             String clock) {
-        this(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, null);
+        this(rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, null, null);
     }
 
     /** Only about the limit. */
     public static TopicRequest limit(Double rate, Double burst, String adapt, Double floor) {
-        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null, null, null);
+        return limit(rate, burst, adapt, floor, null);
+    }
+
+    /** The same with an indicator. */
+    public static TopicRequest limit(Double rate, Double burst, String adapt, Double floor, String indicator) {
+        return new TopicRequest(rate, burst, adapt, floor, null, null, null, null, null, null, null, indicator);
     }
 
     /** @throws IllegalArgumentException with the reason, if no topic can be like this */
@@ -73,7 +83,8 @@ public record TopicRequest(
                 limit.rateMicros(),
                 limit.burstMicros(),
                 permille == null ? 0 : permille,
-                sharing == null ? Sharing.DEFAULT : sharing);
+                sharing == null ? Sharing.DEFAULT : sharing,
+                indicator == null ? Indicator.DEFAULT : comparedBy());
     }
 
     /** What a channel may hand out: nothing but rate and burst. */
@@ -96,13 +107,14 @@ public record TopicRequest(
 
     /** The same rules for what is given only. */
     public TopicRequest checked() {
-        if (rate == null && burst == null && adapt == null && floor == null) {
-            throw new IllegalArgumentException("nothing is to change: give rate, burst, adapt or floor");
+        if (rate == null && burst == null && adapt == null && floor == null && indicator == null) {
+            throw new IllegalArgumentException("nothing is to change: give rate, burst, adapt, floor or indicator");
         }
         rateMicros();
         burstMicros();
         floorPermille();
         sharing();
+        comparedBy();
         return this;
     }
 
@@ -126,6 +138,10 @@ public record TopicRequest(
 
     Sharing sharing() {
         return oneOf("adapt", adapt, Sharing.values());
+    }
+
+    Indicator comparedBy() {
+        return oneOf("indicator", indicator, Indicator.values());
     }
 
     /** @throws IllegalArgumentException with the reason, if no topic can be like this */

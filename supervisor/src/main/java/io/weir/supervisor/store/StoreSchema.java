@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 5;
+    static final int VERSION = 6;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -38,7 +38,8 @@ final class StoreSchema {
             "CREATE TABLE IF NOT EXISTS weir_limit (topic VARCHAR(129) NOT NULL, version BIGINT NOT NULL,"
                     + " rate_micros BIGINT NOT NULL, burst_micros BIGINT NOT NULL, floor_permille INTEGER NOT NULL,"
                     + " sharing VARCHAR(16) NOT NULL, minter_broker VARCHAR(64), minter_incarnation BIGINT,"
-                    + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL, PRIMARY KEY (topic, version))",
+                    + " done BOOLEAN NOT NULL, change_no BIGINT NOT NULL,"
+                    + " indicator VARCHAR(32) NOT NULL DEFAULT 'FILL_RATIO', PRIMARY KEY (topic, version))",
             "CREATE INDEX IF NOT EXISTS weir_limit_change ON weir_limit (change_no)",
             "CREATE TABLE IF NOT EXISTS weir_counter (name VARCHAR(64) PRIMARY KEY, number BIGINT NOT NULL)",
             "INSERT INTO weir_counter SELECT 'limit', 0"
@@ -62,6 +63,10 @@ final class StoreSchema {
 
     /** Up to version 2 it held topics' names only, no channels' keys. */
     private static final String UP_TO_2 = "ALTER TABLE weir_limit ALTER COLUMN topic SET DATA TYPE VARCHAR(129)";
+
+    /** Up to version 5 all topics went by the fill ratio. */
+    private static final String UP_TO_5 =
+            "ALTER TABLE weir_limit ADD COLUMN IF NOT EXISTS indicator VARCHAR(32) NOT NULL DEFAULT 'FILL_RATIO'";
 
     private StoreSchema() {}
 
@@ -113,6 +118,9 @@ final class StoreSchema {
         statements.addAll(OWN_TABLES);
         if (recorded == 1 || recorded == 2) {
             statements.add(UP_TO_2);
+        }
+        if (recorded >= 1 && recorded <= 5) {
+            statements.add(UP_TO_5);
         }
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");

@@ -3,6 +3,7 @@ package io.weir.supervisor.store;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.actor.SupplyLedger;
@@ -39,7 +40,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     private static final String LEASE_COLUMNS = "broker, incarnation, state, renew_seq,"
             + " leased_heir_broker, leased_heir_incarnation, leased_done, kept_heir_broker, kept_heir_incarnation, kept_done";
     private static final String LIMIT_COLUMNS = "topic, version, rate_micros, burst_micros, floor_permille, sharing,"
-            + " minter_broker, minter_incarnation, done, change_no";
+            + " minter_broker, minter_incarnation, done, change_no, indicator";
 
     private static final String FIRST = "NOT EXISTS (SELECT 1 FROM weir_limit b"
             + " WHERE b.topic = weir_limit.topic AND b.version = weir_limit.version - 1)";
@@ -168,7 +169,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                     "INSERT INTO weir_limit (" + LIMIT_COLUMNS + ")"
                             + " SELECT CAST(? AS VARCHAR(129)), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT),"
                             + " CAST(? AS INTEGER), CAST(? AS VARCHAR(16)), CAST(? AS VARCHAR(64)), CAST(? AS BIGINT),"
-                            + " FALSE, CAST(? AS BIGINT)"
+                            + " FALSE, CAST(? AS BIGINT), CAST(? AS VARCHAR(32))"
                             + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version >= ?)"
                             + " AND (EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version = ? AND done)"
                             + " OR CAST(? AS BOOLEAN) AND NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ?))",
@@ -181,6 +182,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                     brokerOf(row.minter()),
                     incarnationOf(row.minter()),
                     number,
+                    row.indicator().name(),
                     topic,
                     row.version(),
                     topic,
@@ -209,7 +211,8 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     private static boolean isThere(Connection opened, LimitRow row) throws SQLException {
         try (PreparedStatement select =
                 opened.prepareStatement("SELECT 1 FROM weir_limit WHERE topic = ? AND version = ?"
-                        + " AND rate_micros = ? AND burst_micros = ? AND floor_permille = ? AND sharing = ?")) {
+                        + " AND rate_micros = ? AND burst_micros = ? AND floor_permille = ? AND sharing = ?"
+                        + " AND indicator = ?")) {
             bind(
                     select,
                     row.topic().value(),
@@ -217,7 +220,8 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                     row.limit().rateMicros(),
                     row.limit().burstMicros(),
                     row.floorPermille(),
-                    row.sharing().name());
+                    row.sharing().name(),
+                    row.indicator().name());
             try (ResultSet rows = select.executeQuery()) {
                 return rows.next();
             }
@@ -427,9 +431,10 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                                 new Share(rows.getLong(3), rows.getLong(4)),
                                 rows.getInt(5),
                                 Sharing.valueOf(rows.getString(6)),
+                                Indicator.valueOf(rows.getString(11)),
                                 holder(rows, 7),
                                 rows.getBoolean(9),
-                                rows.getBoolean(11)));
+                                rows.getBoolean(12)));
                         upTo = Math.max(upTo, rows.getLong(10));
                     }
                 }

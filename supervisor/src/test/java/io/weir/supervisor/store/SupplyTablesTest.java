@@ -8,6 +8,7 @@ import io.weir.config.SettingsLoader;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.actor.SupplyLedger;
@@ -100,7 +101,8 @@ class SupplyTablesTest {
             if (same.isPresent()) {
                 return same.get().limit().equals(row.limit())
                         && same.get().floorPermille() == row.floorPermille()
-                        && same.get().sharing() == row.sharing();
+                        && same.get().sharing() == row.sharing()
+                        && same.get().indicator() == row.indicator();
             }
             if (versions.isEmpty() && row.limit().isNone()) {
                 return true;
@@ -160,6 +162,7 @@ class SupplyTablesTest {
                     row.limit(),
                     row.floorPermille(),
                     row.sharing(),
+                    row.indicator(),
                     row.minter(),
                     row.done(),
                     version(row.topic(), row.version() - 1).isEmpty());
@@ -285,13 +288,14 @@ class SupplyTablesTest {
             int dice = random.nextInt(14);
             if (dice < 4) {
                 LimitRow row = new LimitRow(
-                        topic,
-                        version,
-                        new Share(random.nextInt(2), 1_000_000L * random.nextInt(2)),
-                        1000 * random.nextInt(2),
-                        Sharing.values()[random.nextInt(2)],
-                        random.nextInt(4) == 0 ? Optional.of(minter) : Optional.empty(),
-                        false);
+                                topic,
+                                version,
+                                new Share(random.nextInt(2), 1_000_000L * random.nextInt(2)),
+                                1000 * random.nextInt(2),
+                                Sharing.values()[random.nextInt(2)],
+                                random.nextInt(4) == 0 ? Optional.of(minter) : Optional.empty(),
+                                false)
+                        .by(Indicator.values()[random.nextInt(2)]);
                 should = oracle.insert(row);
                 did = tables.insert(row);
             } else if (dice < 9) {

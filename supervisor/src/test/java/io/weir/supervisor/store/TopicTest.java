@@ -18,6 +18,7 @@ import io.weir.config.SettingsLoader;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.value.Holder;
@@ -227,8 +228,8 @@ class TopicTest {
             List<CompletableFuture<Topic.Answer>> answers = new ArrayList<>();
             for (int i = 1; i <= 50; i++) {
                 long rate = i;
-                answers.add(stage.later(
-                        replyTo -> new Topic.ChangeLimit(rate * MICROS, null, rate == 7 ? 500 : null, null, replyTo)));
+                answers.add(stage.later(replyTo ->
+                        new Topic.ChangeLimit(rate * MICROS, null, rate == 7 ? 500 : null, null, null, replyTo)));
             }
             // Answered after them: all of them wait by then.
             stage.ask(Topic.Get::new);
@@ -301,9 +302,9 @@ class TopicTest {
             List<CompletableFuture<Topic.Answer>> answers = new ArrayList<>();
             for (long rate = 1; rate <= 3; rate++) {
                 long wanted = rate * MICROS;
-                answers.add(stage.later(replyTo -> new Topic.ChangeLimit(wanted, null, null, null, replyTo)));
+                answers.add(stage.later(replyTo -> new Topic.ChangeLimit(wanted, null, null, null, null, replyTo)));
             }
-            answers.add(stage.later(replyTo -> new Topic.ChangeLimit(null, null, 500, null, replyTo)));
+            answers.add(stage.later(replyTo -> new Topic.ChangeLimit(null, null, 500, null, null, replyTo)));
             stage.ask(Topic.Get::new);
             // The second and the third become one. The last one concerns the channel too, whose second version waits.
             for (long version = 2; version <= 3; version++) {
@@ -353,12 +354,12 @@ class TopicTest {
             stage.begin();
             stage.create();
             CompletableFuture<Topic.Answer> pending =
-                    stage.later(replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, replyTo));
+                    stage.later(replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, null, replyTo));
             CompletableFuture<Topic.Answer> queued =
-                    stage.later(replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, replyTo));
+                    stage.later(replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, null, replyTo));
             CompletableFuture<Topic.Answer> deletion = stage.later(Topic.Delete::new);
             CompletableFuture<Topic.Answer> after =
-                    stage.later(replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, replyTo));
+                    stage.later(replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, null, replyTo));
             stage.finish(TOPIC);
             stage.awaitVersion(TOPIC, 2);
             stage.finish(TOPIC);
@@ -381,13 +382,14 @@ class TopicTest {
             stage.ask(moving, replyTo -> new Topic.Create(LIMIT, DELIVERY, replyTo))
                     .join();
             CompletableFuture<Topic.Answer> kept =
-                    stage.ask(moving, replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, replyTo));
+                    stage.ask(moving, replyTo -> new Topic.ChangeLimit(5 * MICROS, null, null, null, null, replyTo));
             List<CompletableFuture<Topic.Answer>> queued = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
-                queued.add(stage.ask(moving, replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, replyTo)));
+                queued.add(stage.ask(
+                        moving, replyTo -> new Topic.ChangeLimit(6 * MICROS, null, null, null, null, replyTo)));
             }
             Topic.Answer tooMany = stage.ask(
-                            moving, replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, replyTo))
+                            moving, replyTo -> new Topic.ChangeLimit(7 * MICROS, null, null, null, null, replyTo))
                     .join();
             assertThat(tooMany.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
             assertThat(tooMany.problem()).contains("100 changes").contains("ask again");
@@ -455,13 +457,15 @@ class TopicTest {
             stage.limitChannel(50, 10);
             stage.finish(TOPIC);
             stage.finish(KEY);
-            stage.ask(replyTo -> new Topic.ChangeLimit(null, null, 500, Sharing.STATIC, replyTo));
+            stage.ask(
+                    replyTo -> new Topic.ChangeLimit(null, null, 500, Sharing.STATIC, Indicator.UTILISATION, replyTo));
             assertThat(stage.last(KEY).version()).isEqualTo(2);
             assertThat(stage.last(KEY).floorPermille()).isEqualTo(500);
             assertThat(stage.last(KEY).sharing()).isEqualTo(Sharing.STATIC);
+            assertThat(stage.last(KEY).indicator()).isEqualTo(Indicator.UTILISATION);
             stage.finish(TOPIC);
             stage.finish(KEY);
-            stage.ask(replyTo -> new Topic.ChangeLimit(2_000 * MICROS, null, null, null, replyTo));
+            stage.ask(replyTo -> new Topic.ChangeLimit(2_000 * MICROS, null, null, null, null, replyTo));
             assertThat(stage.last(KEY).version()).as("the topic's alone").isEqualTo(2);
             Topic.Answer unlimited = stage.ask(replyTo -> new Topic.LimitChannel(CHANNEL, 0, 0, replyTo));
             assertThat(unlimited.definition().channels()).containsKey(CHANNEL);
@@ -550,6 +554,7 @@ class TopicTest {
                     + "\"paused\":false,\"channels\":{\"work\":{\"paused\":true}},\"deleted\":false}', 1)");
             TopicDefinition old = stage.rows.after(0).definitions().get(0);
             assertThat(old.delivery().clock()).isEqualTo(BucketClock.GATE);
+            assertThat(old.limit().indicator()).isEqualTo(Indicator.FILL_RATIO);
             assertThat(old.channels().get("work").paused()).isTrue();
             assertThat(old.channelLimit("work")).isEmpty();
         }
@@ -568,6 +573,23 @@ class TopicTest {
                             new LimitRow(KEY, 1, share(5, 1), 0, Sharing.GOSSIP, Optional.empty(), false)))
                     .isTrue();
             assertThat(stage.last(KEY).topic()).isEqualTo(KEY);
+        }
+    }
+
+    @Test
+    void shouldTakeLimitsFromBeforeThereWereIndicatorsToGoByTheFillRatio() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            stage.create();
+            stage.store.execute("ALTER TABLE weir_limit DROP COLUMN indicator");
+            stage.store.execute("UPDATE weir_schema SET version = 5");
+            try (BrokerRegistry registry =
+                    new BrokerRegistry(stage.loaded.settings().store())) {
+                registry.awaitStore();
+            }
+            assertThat(stage.last(TOPIC).indicator()).isEqualTo(Indicator.FILL_RATIO);
+            stage.finish(TOPIC);
+            stage.ask(replyTo -> new Topic.ChangeLimit(null, null, null, null, Indicator.MEAN_RESPONSE_TIME, replyTo));
+            assertThat(stage.last(TOPIC).indicator()).isEqualTo(Indicator.MEAN_RESPONSE_TIME);
         }
     }
 }

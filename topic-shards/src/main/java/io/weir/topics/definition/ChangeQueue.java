@@ -140,7 +140,8 @@ final class ChangeQueue {
         if (command instanceof ChangeLimit change) {
             LimitSettings wanted = change.on(now.limit());
             boolean ofChannelsToo = wanted.floorPermille() != now.limit().floorPermille()
-                    || wanted.sharing() != now.limit().sharing();
+                    || wanted.sharing() != now.limit().sharing()
+                    || wanted.indicator() != now.limit().indicator();
             return ofChannelsToo ? Optional.empty() : Optional.of(now.name());
         }
         return Optional.empty();

@@ -66,14 +66,15 @@ final class StoredVersions {
         List<LimitRow> missing = new ArrayList<>();
         now.limits().forEach((key, limit) -> {
             if (!has(key, limit.version())) {
-                missing.add(new LimitRow(
+                LimitRow row = new LimitRow(
                         key,
                         limit.version(),
                         limit.limit().share(),
                         limit.limit().floorPermille(),
                         limit.limit().sharing(),
                         Optional.of(minter.get()),
-                        false));
+                        false);
+                missing.add(row.by(limit.limit().indicator()));
             }
         });
         return missing;

@@ -17,6 +17,7 @@ import akka.persistence.typed.javadsl.RetentionCriteria;
 import akka.persistence.typed.javadsl.SignalHandler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.value.Holder;
@@ -78,14 +79,20 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
 
     /** Gives a topic another limit; what is null stays as it is. */
     public record ChangeLimit(
-            Long rateMicros, Long burstMicros, Integer floorPermille, Sharing sharing, ActorRef<Answer> replyTo)
+            Long rateMicros,
+            Long burstMicros,
+            Integer floorPermille,
+            Sharing sharing,
+            Indicator indicator,
+            ActorRef<Answer> replyTo)
             implements Command {
         LimitSettings on(LimitSettings limit) {
             return new LimitSettings(
                     rateMicros == null ? limit.rateMicros() : rateMicros,
                     burstMicros == null ? limit.burstMicros() : burstMicros,
                     floorPermille == null ? limit.floorPermille() : floorPermille,
-                    sharing == null ? limit.sharing() : sharing);
+                    sharing == null ? limit.sharing() : sharing,
+                    indicator == null ? limit.indicator() : indicator);
         }
 
         /** Both as one change; where they differ the later one wins. */
@@ -95,6 +102,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
                     later.burstMicros == null ? burstMicros : later.burstMicros,
                     later.floorPermille == null ? floorPermille : later.floorPermille,
                     later.sharing == null ? sharing : later.sharing,
+                    later.indicator == null ? indicator : later.indicator,
                     later.replyTo);
         }
     }

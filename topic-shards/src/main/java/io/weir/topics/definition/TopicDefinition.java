@@ -4,6 +4,7 @@ import io.weir.config.CrossesNodes;
 import io.weir.config.value.ChannelName;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import java.util.LinkedHashMap;
@@ -52,18 +53,30 @@ public record TopicDefinition(
      * How much may pass, and how brokers share it.
      *
      * @param floorPermille φ in thousandths
+     * @param indicator what neighbours on the ring compare
      */
-    public record LimitSettings(long rateMicros, long burstMicros, int floorPermille, Sharing sharing) {
+    public record LimitSettings(
+            long rateMicros, long burstMicros, int floorPermille, Sharing sharing, Indicator indicator) {
         static final LimitSettings NONE = new LimitSettings(0, 0, 0, Sharing.DEFAULT);
+
+        public LimitSettings {
+            // Definitions that were written before there was a choice have none.
+            indicator = indicator == null ? Indicator.FILL_RATIO : indicator;
+        }
+
+        /** By the usual indicator. */
+        public LimitSettings(long rateMicros, long burstMicros, int floorPermille, Sharing sharing) {
+            this(rateMicros, burstMicros, floorPermille, sharing, Indicator.DEFAULT);
+        }
 
         /** Whether there is no limit. */
         boolean none() {
             return rateMicros == 0 && burstMicros == 0;
         }
 
-        /** Another limit of the same floor and sharing. */
+        /** Another limit of the same floor, sharing and indicator. */
         LimitSettings ofSize(long newRateMicros, long newBurstMicros) {
-            return new LimitSettings(newRateMicros, newBurstMicros, floorPermille, sharing);
+            return new LimitSettings(newRateMicros, newBurstMicros, floorPermille, sharing, indicator);
         }
 
         Share share() {

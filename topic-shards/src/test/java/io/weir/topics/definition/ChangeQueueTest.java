@@ -2,8 +2,11 @@ package io.weir.topics.definition;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Sharing;
+import io.weir.limiter.supply.value.Holder;
 import io.weir.topics.definition.Topic.ChangeLimit;
 import io.weir.topics.definition.Topic.Command;
 import io.weir.topics.definition.Topic.Create;
@@ -25,11 +28,15 @@ class ChangeQueueTest {
     private TopicDefinition now = TopicDefinition.none(TOPIC).created(LIMIT, Delivery.defaults());
 
     private static ChangeLimit rate(long rate) {
-        return new ChangeLimit(rate, null, null, null, null);
+        return new ChangeLimit(rate, null, null, null, null, null);
     }
 
     private static ChangeLimit burst(long burst) {
-        return new ChangeLimit(null, burst, null, null, null);
+        return new ChangeLimit(null, burst, null, null, null, null);
+    }
+
+    private static ChangeLimit by(Indicator indicator) {
+        return new ChangeLimit(null, null, null, null, indicator, null);
     }
 
     private static LimitChannel channel(String name, long rate) {
@@ -76,12 +83,35 @@ class ChangeQueueTest {
     }
 
     @Test
+    void shouldHaveAChangeOfTheIndicatorConcernAllLimits() {
+        now = now.withChannelLimit("slow", LIMIT.ofSize(1, 1));
+        isStored();
+        add(by(Indicator.SPARE_BANDWIDTH));
+        assertThat(queue.mustWait(now, channel("slow", 7))).isTrue();
+        now = now.withLimit(by(Indicator.SPARE_BANDWIDTH).on(LIMIT));
+        assertThat(now.channelLimit("slow").orElseThrow().limit().indicator()).isEqualTo(Indicator.SPARE_BANDWIDTH);
+        assertThat(stored.missing(now, () -> new Holder(new BrokerId("b1"), 1)))
+                .as("the topic's row and its channel's")
+                .hasSize(2)
+                .allMatch(row -> row.indicator() == Indicator.SPARE_BANDWIDTH);
+    }
+
+    @Test
+    void shouldTakeTheLaterIndicatorWhenChangesBecomeOneVersion() {
+        isStored();
+        add(by(Indicator.UTILISATION), rate(1), by(Indicator.DISCARD_RATE));
+        ChangeQueue.Due due = queue.takeNext(now).orElseThrow();
+        assertThat(due.command()).isEqualTo(new ChangeLimit(1L, null, null, null, Indicator.DISCARD_RATE, null));
+        assertThat(due.asked()).extracting(due::supersedes).containsExactly(true, false, false);
+    }
+
+    @Test
     void shouldMakeOneVersionOfChangesThatFollowEachOther() {
         List<Command> asked = add(rate(1), burst(2), rate(3));
         assertThat(queue.takeNext(now)).as("the version before is not stored").isEmpty();
         isStored();
         ChangeQueue.Due due = queue.takeNext(now).orElseThrow();
-        assertThat(due.command()).isEqualTo(new ChangeLimit(3L, 2L, null, null, null));
+        assertThat(due.command()).isEqualTo(new ChangeLimit(3L, 2L, null, null, null, null));
         assertThat(due.asked()).extracting(ChangeQueue.Queued::command).isEqualTo(asked);
         assertThat(due.asked()).extracting(due::supersedes).containsExactly(true, false, false);
         assertThat(queue.takeNext(now)).isEmpty();

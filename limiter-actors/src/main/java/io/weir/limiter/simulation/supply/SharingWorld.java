@@ -5,6 +5,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Loan;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
@@ -82,6 +83,15 @@ public final class SharingWorld {
 
     /** With other times and tolerances than a broker's. */
     public SharingWorld(List<Share> shares, Sharing sharing, ProtocolTimes times, long seed) {
+        this(shares, sharing, Indicator.DEFAULT, times, seed);
+    }
+
+    /** By another indicator than usual. */
+    public SharingWorld(List<Share> shares, Sharing sharing, Indicator indicator, long seed) {
+        this(shares, sharing, indicator, SupplyWorld.BROKER_TIMES, seed);
+    }
+
+    private SharingWorld(List<Share> shares, Sharing sharing, Indicator indicator, ProtocolTimes times, long seed) {
         random = new SplittableRandom(seed);
         this.sharing = sharing;
         deadBand = times.deadBand();
@@ -95,7 +105,8 @@ public final class SharingWorld {
             reachable.add(holder.broker());
             rows.add(LeaseRow.registered(holder));
         }
-        LimitRow row = new LimitRow(TOPIC, 1, whole, 0, sharing, Optional.of(brokers.get(0).holder), true);
+        LimitRow row =
+                new LimitRow(TOPIC, 1, whole, 0, sharing, Optional.of(brokers.get(0).holder), true).by(indicator);
         for (Broker broker : brokers) {
             broker.tell(new Input.Members(reachable));
             broker.tell(new Input.Begin(1));

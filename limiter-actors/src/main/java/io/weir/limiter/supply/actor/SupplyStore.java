@@ -50,9 +50,9 @@ public interface SupplyStore {
 
     /**
      * Adds the first version of a topic that has none, whatever its number, or version v + 1 if v is done
-     * ({@link LimitRow#next}); false if neither applies. True also if the version exists with the same limit, floor and
-     * sharing, whoever mints it, so that an insert of unknown outcome may be repeated. And true without a new row if a
-     * topic without rows is to be deleted: its rows were removed already.
+     * ({@link LimitRow#next}); false if neither applies. True also if the version exists with the same limit, floor,
+     * sharing and indicator, whoever mints it, so that an insert of unknown outcome may be repeated. And true without a
+     * new row if a topic without rows is to be deleted: its rows were removed already.
      */
     boolean insert(LimitRow row);
 

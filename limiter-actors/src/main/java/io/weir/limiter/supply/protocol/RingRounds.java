@@ -4,6 +4,7 @@ import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
@@ -247,14 +248,20 @@ final class RingRounds {
                         rate, (double) row.limit().burstMicros() / row.limit().rateMicros());
     }
 
+    /** A static topic's shares are to be equal, which is the fill ratio's business, whatever the topic's indicator. */
     private SupplyEdge step(LimitRow row) {
         return steps.computeIfAbsent(row.topic(), topic -> {
             int members = others.size() + 1;
             Limit limit = new Limit(
                     Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
                     Math.max(Limit.MICROS, row.limit().burstMicros()));
-            double least = row.sharing() == Sharing.STATIC ? deadBand / STATIC_PARTS : deadBand;
-            return new SupplyEdge(limit, members, degree, least);
+            boolean fixed = row.sharing() == Sharing.STATIC;
+            return new SupplyEdge(
+                    limit,
+                    members,
+                    degree,
+                    fixed ? deadBand / STATIC_PARTS : deadBand,
+                    fixed ? Indicator.FILL_RATIO : row.indicator());
         });
     }
 

@@ -1,6 +1,7 @@
 package io.weir.limiter.supply.value;
 
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import java.util.Optional;
@@ -13,6 +14,7 @@ import java.util.Optional;
  * @param limit (r, b), or {@link Share#NONE} for a deleted topic
  * @param floorPermille φ in thousandths
  * @param sharing how the brokers divide it
+ * @param indicator what they compare to see who is worse off, where they divide it on the ring
  * @param minter who alone may mint it
  * @param done whether exactly {@code limit} exists
  * @param first whether the store had no version before it when it was read: only then it begins with a full bucket. As
@@ -25,11 +27,25 @@ public record LimitRow(
         Share limit,
         int floorPermille,
         Sharing sharing,
+        Indicator indicator,
         Optional<Holder> minter,
         boolean done,
         boolean first) {
 
-    /** A version of a name whose first version has the number 1. */
+    /** By the usual indicator. */
+    public LimitRow(
+            TopicName topic,
+            long version,
+            Share limit,
+            int floorPermille,
+            Sharing sharing,
+            Optional<Holder> minter,
+            boolean done,
+            boolean first) {
+        this(topic, version, limit, floorPermille, sharing, Indicator.DEFAULT, minter, done, first);
+    }
+
+    /** The same for a version of a name whose first version has the number 1. */
     public LimitRow(
             TopicName topic,
             long version,
@@ -41,11 +57,24 @@ public record LimitRow(
         this(topic, version, limit, floorPermille, sharing, minter, done, version == 1);
     }
 
-    /** The version after this one. */
+    /** The same by another indicator. */
+    public LimitRow by(Indicator other) {
+        return new LimitRow(topic, version, limit, floorPermille, sharing, other, minter, done, first);
+    }
+
+    /** The version after this one, by the same indicator. */
     public Optional<LimitRow> next(Share newLimit, int newFloorPermille, Sharing newSharing) {
         return done
                 ? Optional.of(new LimitRow(
-                        topic, version + 1, newLimit, newFloorPermille, newSharing, Optional.empty(), false, false))
+                        topic,
+                        version + 1,
+                        newLimit,
+                        newFloorPermille,
+                        newSharing,
+                        indicator,
+                        Optional.empty(),
+                        false,
+                        false))
                 : Optional.empty();
     }
 
@@ -56,11 +85,11 @@ public record LimitRow(
     public Optional<LimitRow> claim(Optional<Holder> expected, Holder claimant) {
         return !done && minter.equals(expected)
                 ? Optional.of(new LimitRow(
-                        topic, version, limit, floorPermille, sharing, Optional.of(claimant), false, first))
+                        topic, version, limit, floorPermille, sharing, indicator, Optional.of(claimant), false, first))
                 : Optional.empty();
     }
 
     public LimitRow finished() {
-        return new LimitRow(topic, version, limit, floorPermille, sharing, minter, true, first);
+        return new LimitRow(topic, version, limit, floorPermille, sharing, indicator, minter, true, first);
     }
 }

@@ -4,12 +4,14 @@ import static io.weir.config.value.Limit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.value.Limit;
+import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
@@ -162,9 +164,10 @@ class SharingWorldTest {
         }
     }
 
-    @Test
-    void shouldMakeStaticSharesEqualWhateverTheDemandIs() {
-        SharingWorld world = new SharingWorld(shares(27, 3_325, 3_275, 3_400), Sharing.STATIC, 1);
+    @ParameterizedTest
+    @EnumSource
+    void shouldMakeStaticSharesEqualWhateverDemandAndIndicatorAre(Indicator indicator) {
+        SharingWorld world = new SharingWorld(shares(27, 3_325, 3_275, 3_400), Sharing.STATIC, indicator, 1);
         world.publish(0, 5_000, OPEN);
         world.run(10);
         assertEvenRates(world, 0.003, 1);
@@ -290,6 +293,89 @@ class SharingWorldTest {
         world.run(20);
         assertThat(world.share(2).rateMicros()).isGreaterThan(6_200 * MICROS);
         assertThat(world.share(0).rateMicros()).isGreaterThan(3_100 * MICROS);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldRestAtEqualSharesByEveryIndicatorWhenDemandIsEqualAndSteady(Indicator indicator) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = new SharingWorld(Share.even(LIMIT, 3), Sharing.GOSSIP, indicator, seed);
+            publish(world, LOAD, LOAD, LOAD);
+            world.run(3);
+            world.measure();
+            world.run(20);
+            assertEvenRates(world, 0.01, seed);
+            assertThat(world.transfers()).as("transfers, seed %d", seed).isLessThanOrEqualTo(4);
+        }
+    }
+
+    /** The discard rate has no such place: it rests wherever nobody is short. */
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "DISCARD_RATE")
+    void shouldComeBackToEqualSharesByEveryIndicatorThatHasAPlaceToRest(Indicator indicator) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = new SharingWorld(shares(27, 6_000, 3_600, 400), Sharing.GOSSIP, indicator, seed);
+            publish(world, LOAD, LOAD, LOAD);
+            world.run(30);
+            assertEvenRates(world, 0.06, seed);
+        }
+    }
+
+    /** In proportion to demand, or with the same spare rate of 333 at all three. */
+    @ParameterizedTest
+    @CsvSource({
+        "FILL_RATIO, 6667, 3333, 33",
+        "UTILISATION, 6667, 3333, 33",
+        "SPARE_BANDWIDTH, 6333, 3333, 333",
+        "MEAN_RESPONSE_TIME, 6333, 3333, 333",
+    })
+    void shouldRestWhereTheIndicatorSaysWhenDemandIsUnequal(
+            Indicator indicator, double first, double second, double third) {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = new SharingWorld(Share.even(LIMIT, 3), Sharing.GOSSIP, indicator, seed);
+            publish(world, 6_000, 3_000, 0);
+            world.run(30);
+            // Shares rest within the error of a measured demand; that of an idle broker is known.
+            assertRate(world, 0, first, 200, seed);
+            assertRate(world, 1, second, 200, seed);
+            assertRate(world, 2, third, 50, seed);
+        }
+    }
+
+    @Test
+    void shouldMoveRateByDiscardRateOnlyWhereSomebodyIsShort() {
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            SharingWorld world = new SharingWorld(Share.even(LIMIT, 3), Sharing.GOSSIP, Indicator.DISCARD_RATE, seed);
+            publish(world, 2_500, 1_000, 0);
+            world.run(20);
+            assertThat(rates(shares(world))).as("seed %d", seed).isEqualTo(rates(Share.even(LIMIT, 3)));
+            publish(world, 6_000, 2_500, 0);
+            world.run(10);
+            world.measure();
+            List<Long> enough = rates(shares(world));
+            world.run(20);
+            assertThat(world.admitted(0)).as("seed %d", seed).isGreaterThan(6_000 * 20 / 100 * 98);
+            assertThat(world.admitted(1)).as("seed %d", seed).isGreaterThan(2_500 * 20 / 100 * 98);
+            assertThat(rates(shares(world)))
+                    .as("both have enough, seed %d", seed)
+                    .isEqualTo(enough);
+        }
+    }
+
+    private static List<Long> rates(List<Share> shares) {
+        return shares.stream().map(Share::rateMicros).toList();
+    }
+
+    private static void publish(SharingWorld world, double... messagesPerSecond) {
+        for (int broker = 0; broker < messagesPerSecond.length; broker++) {
+            world.publish(broker, messagesPerSecond[broker], OPEN);
+        }
+    }
+
+    private static void assertRate(SharingWorld world, int broker, double rate, double within, long seed) {
+        assertThat(world.share(broker).rateMicros() / (double) MICROS)
+                .as("share of broker %d, seed %d", broker, seed)
+                .isBetween(rate - within, rate + within);
     }
 
     private static void assertShare(Share share, double rate, double burst, long seed) {

@@ -53,9 +53,9 @@ final class DeliveryOption {
                             + "auto (off for a static topic, else on; new topic: auto).")
     private String borrow;
 
-    TopicRequest with(Double rate, Double burst, String adapt, Double floor) {
+    TopicRequest with(Double rate, Double burst, String adapt, Double floor, String indicator) {
         return new TopicRequest(
-                rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, borrow);
+                rate, burst, adapt, floor, mode, maxDelayMs, maxWaiting, maxQueued, overflow, clock, borrow, indicator);
     }
 
     boolean given() {

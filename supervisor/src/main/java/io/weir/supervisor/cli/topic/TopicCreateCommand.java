@@ -53,6 +53,16 @@ final class TopicCreateCommand implements Callable<Integer> {
                             + "away or the broker is cut off, and what waits for a confirmed stop when it dies (default: ${DEFAULT-VALUE}).")
     private double floor;
 
+    @Option(
+            names = "--indicator",
+            paramLabel = "Q",
+            defaultValue = "fill-ratio",
+            description =
+                    "What placed and gossip topics make equal at all brokers: fill-ratio or utilisation (supply in "
+                            + "proportion to demand), spare-bandwidth or mean-response-time (as much to spare everywhere) "
+                            + "or discard-rate (nothing moves until somebody is short); default: ${DEFAULT-VALUE}.")
+    private String indicator;
+
     @Mixin
     private DeliveryOption delivery;
 
@@ -64,8 +74,8 @@ final class TopicCreateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        TopicChange.Accepted accepted = TopicChange.accepted(
-                cluster.ask("POST", TopicChange.path(name), Optional.of(delivery.with(rate, burst, adapt, floor))));
+        TopicChange.Accepted accepted = TopicChange.accepted(cluster.ask(
+                "POST", TopicChange.path(name), Optional.of(delivery.with(rate, burst, adapt, floor, indicator))));
         if (output.json()) {
             output.printJson(accepted);
         } else {

@@ -35,7 +35,8 @@ final class TopicDeliveryCommand implements Callable<Integer> {
             throw CliException.usage(
                     "nothing is to change: give --mode, --max-delay, --max-waiting, --max-queued, --overflow, --clock or --borrow");
         }
-        cluster.ask("PUT", TopicChange.path(name) + "/delivery", Optional.of(delivery.with(null, null, null, null)));
+        cluster.ask(
+                "PUT", TopicChange.path(name) + "/delivery", Optional.of(delivery.with(null, null, null, null, null)));
         output.println(name + " is changed");
         return ExitCode.OK;
     }

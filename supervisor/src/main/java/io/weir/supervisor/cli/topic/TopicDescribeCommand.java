@@ -42,8 +42,13 @@ final class TopicDescribeCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         output.printf(
-                "%s: at most %s + %s·t messages in t seconds, floor %s, adapts by %s%n",
-                topic.name(), amount(topic.burst()), amount(topic.rate()), amount(topic.floor()), topic.adapt());
+                "%s: at most %s + %s·t messages in t seconds, floor %s, adapts by %s, indicator %s%n",
+                topic.name(),
+                amount(topic.burst()),
+                amount(topic.rate()),
+                amount(topic.floor()),
+                topic.adapt(),
+                topic.indicator());
         output.printf(
                 "mode %s, clock %s, borrows %s, waits at most %d ms, queues at most %d then %s%s%n",
                 topic.mode(),

@@ -16,7 +16,7 @@ import picocli.CommandLine.Parameters;
         name = "limit",
         mixinStandardHelpOptions = true,
         description = {
-            "Change a topic's limit, floor or adaptation; what is not given stays as it is.",
+            "Change a topic's limit, floor, adaptation or indicator; what is not given stays as it is.",
             "More takes effect at once. Less is taken back from the brokers first, which takes a moment: the command waits until "
                     + "it is complete, and at no moment more passes than the old limit allows.",
             "A change waits for the one before it. Of several that wait the last one wins, and the others report that. A change "
@@ -45,6 +45,13 @@ final class TopicLimitCommand implements Callable<Integer> {
     private Double floor;
 
     @Option(
+            names = "--indicator",
+            paramLabel = "Q",
+            description = "fill-ratio, spare-bandwidth, utilisation, mean-response-time or discard-rate, see "
+                    + "'weir topic create --help'.")
+    private String indicator;
+
+    @Option(
             names = "--wait",
             paramLabel = "SECONDS",
             defaultValue = "60",
@@ -63,8 +70,8 @@ final class TopicLimitCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         String path = TopicChange.path(name);
-        TopicChange.Accepted accepted = TopicChange.accepted(
-                cluster.ask("PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor))));
+        TopicChange.Accepted accepted = TopicChange.accepted(cluster.ask(
+                "PUT", path + "/limit", Optional.of(TopicRequest.limit(rate, burst, adapt, floor, indicator))));
         boolean complete = TopicChange.awaitDone(cluster, path, accepted.version(), waitSeconds);
         if (output.json()) {
             output.printJson(new Outcome(name, accepted.version(), complete, accepted.superseded()));

@@ -241,6 +241,27 @@ class HttpServerTest {
         assertThat(ready.get(topic).statusCode()).isEqualTo(404);
     }
 
+    @Test
+    void shouldShowAndChangeTheIndicatorOfATopic() throws Exception {
+        String topic = "/v1/topics/spare";
+        HttpResponse<String> unknown = ready.send(
+                "POST", topic, BodyPublishers.ofString("{\"rate\":100,\"burst\":10,\"indicator\":\"mood\"}"));
+        assertThat(unknown.statusCode()).isEqualTo(400);
+        assertThat(unknown.body())
+                .contains("indicator 'mood' is not known: one of spare-bandwidth, fill-ratio, utilisation,"
+                        + " mean-response-time, discard-rate");
+        ready.send("POST", topic, BodyPublishers.ofString("{\"rate\":100,\"burst\":10}"));
+        assertThat(ready.json(topic).get("indicator").asText()).isEqualTo("fill-ratio");
+        assertThat(ready.send("PUT", topic + "/limit", BodyPublishers.ofString("{\"indicator\":\"spare-bandwidth\"}"))
+                        .statusCode())
+                .isEqualTo(200);
+        assertThat(ready.json(topic).get("indicator").asText()).isEqualTo("spare-bandwidth");
+        assertThat(ready.json(topic).get("rate").asDouble()).as("as it was").isEqualTo(100);
+        assertThat(ready.send("PUT", topic + "/limit", BodyPublishers.ofString("{}"))
+                        .body())
+                .contains("nothing is to change");
+    }
+
     /** A deployment that makes sure of its channels must not undo what an operator did. */
     @Test
     void shouldLeaveAChannelPausedWhenItIsPutAgain() throws Exception {
