@@ -4,9 +4,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.weir.config.Endpoint;
 import io.weir.config.SettingsLoader;
 import io.weir.supervisor.Await;
 import io.weir.supervisor.store.RunningStore;
+import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -26,10 +29,16 @@ class JoinInVainTest {
 
     @Test
     void shouldFoundAClusterWhenTheOneThatItFoundHasEnded() throws Exception {
-        HttpServer other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         try (RunningStore store = RunningStore.start()) {
-            Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
-            SettingsLoader settings = SettingsLoader.load(Optional.empty(), environment);
+            foundAfter(store);
+        }
+    }
+
+    private void foundAfter(RunningStore store) throws Exception {
+        Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
+        SettingsLoader settings = SettingsLoader.load(Optional.empty(), environment);
+        HttpServer other = above(settings.settings().cluster().management());
+        try {
             String name = settings.settings().cluster().name();
             AtomicInteger asked = new AtomicInteger();
             // The first answer names a member of a cluster where nobody is any more; later ones know of no cluster.
@@ -63,6 +72,18 @@ class JoinInVainTest {
             broker.awaitEnd();
         } finally {
             other.stop(0);
+        }
+    }
+
+    /** Of several that find no cluster the one with the lowest address founds it, so that has to be b1. */
+    private static HttpServer above(Endpoint management) throws IOException {
+        int port = management.port();
+        while (true) {
+            try {
+                return HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), ++port), 0);
+            } catch (BindException e) {
+                // Somebody else's.
+            }
         }
     }
 }
