@@ -3,6 +3,7 @@ package io.weir.cluster.chaos;
 import io.weir.cluster.chaos.client.ClientCommand;
 import io.weir.supervisor.cli.CliCommand;
 import io.weir.supervisor.cli.CliException;
+import io.weir.supervisor.cli.EarlyEnd;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
 import io.weir.supervisor.cli.TimeReader;
@@ -15,9 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
@@ -52,7 +51,7 @@ import picocli.CommandLine.Spec;
             "  weir chaos check history.jsonl                     checks a history again, or somebody else's"
         })
 public final class ChaosCommand implements CliCommand {
-    private static final long VERDICT_WITHIN_S = 60;
+    private static final Duration VERDICT_WITHIN = Duration.ofSeconds(60);
 
     @Spec
     private CommandSpec spec;
@@ -129,10 +128,7 @@ public final class ChaosCommand implements CliCommand {
         ChaosRun run = new ChaosRun(plan, Installation.ofThisProcess(), line -> spec.commandLine()
                 .getErr()
                 .println(line));
-        CountDownLatch printed = new CountDownLatch(1);
-        Thread onInterrupt = new Thread(() -> stop(run, printed), "chaos-interrupt");
-        Runtime.getRuntime().addShutdownHook(onInterrupt);
-        try {
+        try (EarlyEnd onInterrupt = new EarlyEnd(run::stop, VERDICT_WITHIN)) {
             ChaosOutcome outcome = run.run();
             tell(outcome);
             return exitCode(outcome);
@@ -141,28 +137,6 @@ public final class ChaosCommand implements CliCommand {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw CliException.unavailable("interrupted");
-        } finally {
-            printed.countDown();
-            forget(onInterrupt);
-        }
-    }
-
-    /** Ctrl-C: the JVM ends when this returns, so it waits until the verdict is printed. */
-    private static void stop(ChaosRun run, CountDownLatch printed) {
-        run.stop();
-        try {
-            printed.await(VERDICT_WITHIN_S, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private static void forget(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            // The JVM is ending, which is what the hook was for.
-            return;
         }
     }
 

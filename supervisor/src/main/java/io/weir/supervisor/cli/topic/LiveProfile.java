@@ -7,6 +7,7 @@ import io.weir.limiter.simulation.ArrivalTrace;
 import io.weir.limiter.simulation.Replay;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.cli.ClusterOption;
+import io.weir.supervisor.cli.EarlyEnd;
 import io.weir.supervisor.cli.ExitCode;
 import io.weir.supervisor.cli.Output;
 import io.weir.supervisor.node.TopicDescription;
@@ -30,7 +31,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class LiveProfile implements LiveRecording.Observer {
     private static final long DONE_WITHIN_S = 60;
-    private static final long PRINTED_WITHIN_S = 300;
+    private static final Duration PRINTED_WITHIN = Duration.ofMinutes(5);
     /** From this part of the messages on, the limit in force has kept publishers back. */
     private static final double HELD_BACK = 0.01;
 
@@ -77,10 +78,7 @@ final class LiveProfile implements LiveRecording.Observer {
                 cluster.ask("GET", TopicChange.path(topic), Optional.empty()).as(TopicDescription.class);
         Path file = files.path(topic, cluster);
         CountDownLatch early = new CountDownLatch(1);
-        CountDownLatch printed = new CountDownLatch(1);
-        Thread onInterrupt = new Thread(() -> endEarly(early, printed), "weir-profile-stop");
-        Runtime.getRuntime().addShutdownHook(onInterrupt);
-        try {
+        try (EarlyEnd onInterrupt = new EarlyEnd(early::countDown, PRINTED_WITHIN)) {
             LiveRecording.Recorded recorded = new LiveRecording(cluster, topic, this).run(length, early);
             clear();
             RecordingFile.requireEnough(topic, recorded.trace(), recorded.seconds());
@@ -106,8 +104,6 @@ final class LiveProfile implements LiveRecording.Observer {
             return apply && !applied ? ExitCode.FAILED : ExitCode.OK;
         } finally {
             clear();
-            printed.countDown();
-            forget(onInterrupt);
         }
     }
 
@@ -242,24 +238,6 @@ final class LiveProfile implements LiveRecording.Observer {
 
     static String ms(Double seconds) {
         return seconds == null ? "-" : TopicDescribeCommand.amount(seconds * 1e3) + " ms";
-    }
-
-    /** Ctrl-C: the JVM ends when this returns, so it waits until the answer is printed. */
-    private static void endEarly(CountDownLatch early, CountDownLatch printed) {
-        early.countDown();
-        try {
-            printed.await(PRINTED_WITHIN_S, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private static void forget(Thread hook) {
-        try {
-            Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException e) {
-            // The process is ending already, and the hook is at work.
-        }
     }
 
     /** One line that is rewritten on a terminal; elsewhere a new one now and then. */
