@@ -114,6 +114,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         try {
             gateway = new GatewaySettings(
                     settings.topics().maxConnections(),
+                    settings.clients().maxConnectionsPerAddress(),
+                    settings.clients().maxStrangersPerAddress(),
                     largest,
                     Math.max(base.maxBodyBytes(), largest),
                     base.maxReady(),

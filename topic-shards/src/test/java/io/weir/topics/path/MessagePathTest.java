@@ -463,6 +463,8 @@ class MessagePathTest {
         GatewaySettings usual = GatewaySettings.defaults();
         return new GatewaySettings(
                 maxConnections,
+                maxConnections,
+                maxConnections,
                 usual.maxMessageBytes(),
                 usual.maxBodyBytes(),
                 usual.maxReady(),

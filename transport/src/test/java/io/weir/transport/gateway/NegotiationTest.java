@@ -228,6 +228,8 @@ class NegotiationTest {
         GatewaySettings usual = GatewaySettings.defaults();
         GatewaySettings impatient = new GatewaySettings(
                 usual.maxConnections(),
+                usual.maxConnectionsByAddress(),
+                usual.maxStrangersByAddress(),
                 usual.maxMessageBytes(),
                 usual.maxBodyBytes(),
                 usual.maxReady(),
@@ -367,7 +369,7 @@ class NegotiationTest {
             assertThat(client.send("SUB orders audit\n").answer()).isEqualTo("OK");
             assertThat(clients().get(0).token()).contains("orders");
             assertThat(client.send(Client.command("PUB invoices", "x")).answer())
-                    .isEqualTo("E_UNAUTHORIZED AUTH failed for PUB on \"invoices\"");
+                    .isEqualTo("E_UNAUTHORIZED AUTH failed for PUB on \"invoices\" \"\"");
             assertThat(client.ended()).isTrue();
         }
         assertThat(port.published).hasSize(1);
@@ -494,7 +496,7 @@ class NegotiationTest {
         try (Client client = Client.greeted(loop)) {
             client.send(Client.command("AUTH", SECRET)).answer();
             assertThat(client.send("SUB orders billing\n").answer())
-                    .isEqualTo("E_UNAUTHORIZED AUTH failed for SUB on \"orders billing\"");
+                    .isEqualTo("E_UNAUTHORIZED AUTH failed for SUB on \"orders\" \"billing\"");
         }
         try (Client client = Client.greeted(loop)) {
             client.send(Client.command("AUTH", SECRET)).answer();
