@@ -433,6 +433,7 @@ public final class GatewayLoop implements AutoCloseable {
         closing.clear();
         counters.connections.lazySet(callers.connections());
         counters.strangers.lazySet(callers.strangers());
+        counters.bufferBytes.lazySet(buffers.bytes());
     }
 
     private void closeSockets() {
@@ -462,9 +463,14 @@ public final class GatewayLoop implements AutoCloseable {
         complain("TLS with " + client + " failed: " + e.getMessage(), null);
     }
 
-    /** All clients as they are now. On the loop's thread only: by one of its duties. */
-    public List<ClientStats> clients() {
-        return connections.stream().map(Connection::stats).toList();
+    /** How many clients there are. On the loop's thread only, by one of its duties, as what follows. */
+    public int connections() {
+        return connections.size();
+    }
+
+    /** @param index below {@link #connections}; when one goes, the last takes its place */
+    public ClientStats client(int index) {
+        return connections.get(index).stats();
     }
 
     /** Somebody tries secrets. At most one line a second, of its own so that it hides no other complaint. */
@@ -581,7 +587,7 @@ public final class GatewayLoop implements AutoCloseable {
         return buffers.strangersBytes();
     }
 
-    /** The bytes of all clients' buffers. On the loop's thread only, as {@link #clients}. */
+    /** The bytes of all clients' buffers. On the loop's thread only, as {@link #connections}. */
     public long bufferBytes() {
         return buffers.bytes();
     }

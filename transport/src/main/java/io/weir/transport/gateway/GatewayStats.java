@@ -11,8 +11,16 @@ import java.util.concurrent.atomic.AtomicLong;
  * @param displaced strangers that gave way to others, for their place or their memory
  * @param late strangers that did not say in time what was asked of them
  * @param failedAuths secrets that no token has
+ * @param bufferBytes of all clients' buffers, pooled ones included
  */
-public record GatewayStats(int connections, int strangers, long refused, long displaced, long late, long failedAuths) {
+public record GatewayStats(
+        int connections,
+        int strangers,
+        long refused,
+        long displaced,
+        long late,
+        long failedAuths,
+        long bufferBytes) {
     /** Written by the loop's thread alone. */
     static final class Counters {
         final AtomicLong connections = new AtomicLong();
@@ -21,6 +29,7 @@ public record GatewayStats(int connections, int strangers, long refused, long di
         final AtomicLong displaced = new AtomicLong();
         final AtomicLong late = new AtomicLong();
         final AtomicLong failedAuths = new AtomicLong();
+        final AtomicLong bufferBytes = new AtomicLong();
 
         static void count(AtomicLong counter) {
             counter.lazySet(counter.get() + 1);
@@ -33,7 +42,8 @@ public record GatewayStats(int connections, int strangers, long refused, long di
                     refused.get(),
                     displaced.get(),
                     late.get(),
-                    failedAuths.get());
+                    failedAuths.get(),
+                    bufferBytes.get());
         }
     }
 }

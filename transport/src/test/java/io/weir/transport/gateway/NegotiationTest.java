@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -80,7 +81,7 @@ class NegotiationTest {
 
     private List<ClientStats> clients() {
         CompletableFuture<List<ClientStats>> answer = new CompletableFuture<>();
-        port.work.add(() -> answer.complete(loop.clients()));
+        port.work.add(() -> answer.complete(IntStream.range(0, loop.connections()).mapToObj(loop::client).toList()));
         loop.wakeUp();
         return answer.orTimeout(20, TimeUnit.SECONDS).join();
     }
