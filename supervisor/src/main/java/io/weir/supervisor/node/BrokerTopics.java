@@ -39,6 +39,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -80,6 +81,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     private final LongSupplier clock;
+    private final IntSupplier loanCopies;
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
@@ -101,9 +103,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
      */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
-    /** @param clock also the clock of the leases */
-    BrokerTopics(WeirSettings settings, LongSupplier clock) {
+    /**
+     * @param clock also the clock of the leases
+     * @param loanCopies how often each frame of loans is sent
+     */
+    BrokerTopics(WeirSettings settings, LongSupplier clock, IntSupplier loanCopies) {
         this.clock = clock;
+        this.loanCopies = loanCopies;
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -223,7 +229,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     void start(Gates gates) {
         if (links.isPresent()) {
             Homes homes = placement.<Homes>map(BrokerPlacement::table).orElse(Homes.LOCAL);
-            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes);
+            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes, loanCopies);
             path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, clock);
