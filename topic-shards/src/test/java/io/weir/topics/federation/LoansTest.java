@@ -78,11 +78,11 @@ class LoansTest {
     }
 
     @Test
-    void shouldUseNoTokenTwiceWhenEveryFrameOfLoansComesTwiceAndEverySecondRequestIsLost() throws Exception {
+    void shouldUseNoTokenTwiceWhenEveryFrameOfLoansComesTwiceAndSomeRequestsAreLost() throws Exception {
         LinkedBroker a = broker("a", Sharing.GOSSIP);
         LinkedBroker b = broker("b", Sharing.GOSSIP);
         AtomicInteger sent = new AtomicInteger();
-        a.loanCopies = () -> sent.getAndIncrement() % 2 * 2;
+        a.loanCopies = () -> sent.getAndIncrement() % 5 == 0 ? 0 : 2;
         b.loanCopies = () -> 2;
         LinkedBroker.join(a, b);
         NsqSocket publisher = brokers.open(a.publisher());
@@ -94,7 +94,7 @@ class LoansTest {
         publish(other, 5);
         RunningBroker.await("one waits at b", () -> b.broker.stats(TOPIC).waiting() == 1);
         assertThat(published(a) + published(b)).isLessThanOrEqualTo(all);
-        assertThat(sent.get()).as("frames of a, half of them lost").isGreaterThan(1);
+        assertThat(sent.get()).as("frames of a, a fifth of them lost").isGreaterThan(1);
     }
 
     @Test
