@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
 @SideBySide
 @Timeout(180)
-class BenchIT {
+public class BenchIT {
     private static final Logger LOG = LoggerFactory.getLogger(BenchIT.class);
 
     @TempDir

@@ -1,5 +1,8 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.BenchRun;
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.SendSchedule;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketProfiler;
 import io.weir.supervisor.cli.CliException;
@@ -56,7 +59,7 @@ import picocli.CommandLine.Spec;
             "  weir bench penalty --only static,gossip --rounds 3 --duration 5s",
             "  weir bench penalty -o json | jq '.configurations[] | {name, p99ToSingle}'"
         })
-final class PenaltyCommand implements Callable<Integer> {
+public final class PenaltyCommand implements Callable<Integer> {
     private static final double MESSAGES_PER_PROCESSOR = 1_500;
     private static final double MARGIN = 0.1;
     private static final int TRACE_MESSAGES = 200_000;
