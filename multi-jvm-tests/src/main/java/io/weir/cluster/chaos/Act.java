@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.failpoints.CrashPoint;
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.stage.Conditions;
 import io.weir.cluster.stage.Network;
 import java.util.Map;
@@ -81,6 +82,9 @@ public sealed interface Act {
 
     /** It does not, from now on. */
     record Disarm(String broker) implements Act {}
+
+    /** Frames in which this broker asks for tokens and lends some are lost or repeated from now on. */
+    record Loans(String broker, LoanTrouble trouble) implements Act {}
 
     /** A broker's wall clock is so far from the true one, from now on; 0 sets it right. */
     record WallClock(String broker, long offsetSeconds) implements Act {}

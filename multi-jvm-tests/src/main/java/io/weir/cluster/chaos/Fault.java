@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.failpoints.CrashPoint;
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.failpoints.Sabotage;
 import io.weir.cluster.stage.Conditions;
 import io.weir.limiter.supply.actor.Failpoints.Step;
@@ -215,6 +216,12 @@ public enum Fault {
             "A broker is killed, and its heir halts half way through inheriting: somebody else ends what it began.",
             Fault::failpointHeir,
             Means.FAILPOINTS),
+    LOANS(
+            Family.FAILPOINT,
+            Touches.LOANS,
+            "Frames in which brokers ask each other for tokens and lend some are lost, or come twice.",
+            Fault::loans,
+            Means.FAILPOINTS),
     MOVE(
             Family.PLACEMENT,
             Touches.HOMES,
@@ -252,6 +259,7 @@ public enum Fault {
         NETWORK,
         STORE,
         LIMITS,
+        LOANS,
         HOMES
     }
 
@@ -677,6 +685,17 @@ public enum Fault {
                 .then(backMs, new Act.Start(heir))
                 .then(backMs + FaultSchedule.BETWEEN_STARTS_MS, new Act.Start(victim))
                 .build();
+    }
+
+    private static Episode loans(FaultDraw draw) {
+        List<String> brokers = draw.coin() ? draw.scene().brokers() : List.of(draw.broker());
+        LoanTrouble trouble = new LoanTrouble(draw.between(0, 4) / 10.0, draw.between(1, 5) / 10.0, draw.seed());
+        int untilMs = draw.between(8_000, 14_000);
+        FaultDraw.Telling telling = draw.episode("loans of " + String.join(", ", brokers) + ": " + trouble)
+                .befalls(brokers);
+        brokers.forEach(broker -> telling.then(0, new Act.Loans(broker, trouble)));
+        brokers.forEach(broker -> telling.then(untilMs, new Act.Loans(broker, LoanTrouble.NONE)));
+        return telling.build();
     }
 
     private static Episode move(FaultDraw draw) {

@@ -1,6 +1,7 @@
 package io.weir.cluster.chaos;
 
 import io.weir.cluster.chaos.Episode.Step;
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.history.HistoryWriter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -131,6 +132,7 @@ final class Nemesis {
             if (scene.means().contains(Means.FAILPOINTS)) {
                 undo.add(new Act.WallClock(broker, 0));
                 undo.add(new Act.Disarm(broker));
+                undo.add(new Act.Loans(broker, LoanTrouble.NONE));
             }
             if (scene.means().contains(Means.NETWORK)) {
                 undo.add(new Act.StartDriver(broker));

@@ -111,10 +111,11 @@ final class StagedGround implements Ground {
         }
     }
 
-    /** With switches that are thrown while it runs: crash points, and the wall clock. */
+    /** With switches that are thrown while it runs: crash points, loans, and the wall clock. */
     private Map<String, String> environment(String broker) {
         Map<String, String> all = new HashMap<>(ofEveryBroker);
         all.putAll(Sabotage.NONE.crashingAsSaidIn(crashFile(broker)).environment());
+        all.put(Sabotage.LOANS_FILE, loansFile(broker).toString());
         if (settableClocks) {
             all.put(Sabotage.WALL_CLOCK_FILE, clockFile(broker).toString());
             write(clockFile(broker), "0");
@@ -124,6 +125,10 @@ final class StagedGround implements Ground {
 
     private Path crashFile(String broker) {
         return switches.resolve(broker + ".crash");
+    }
+
+    private Path loansFile(String broker) {
+        return switches.resolve(broker + ".loans");
     }
 
     private Path clockFile(String broker) {
@@ -192,6 +197,8 @@ final class StagedGround implements Ground {
             write(crashFile(arm.broker()), arm.point().toString());
         } else if (act instanceof Act.Disarm disarm) {
             write(crashFile(disarm.broker()), "");
+        } else if (act instanceof Act.Loans loans) {
+            write(loansFile(loans.broker()), loans.trouble().toString());
         } else if (act instanceof Act.WallClock clock) {
             write(clockFile(clock.broker()), Long.toString(TimeUnit.SECONDS.toMillis(clock.offsetSeconds())));
         } else {

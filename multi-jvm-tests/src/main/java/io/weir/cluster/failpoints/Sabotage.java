@@ -35,6 +35,9 @@ public record Sabotage(List<CrashPoint> crashes, Optional<Path> crashFile, doubl
      */
     public static final String WALL_CLOCK_FILE = "WEIR_FAILPOINT_WALL_CLOCK_FILE";
 
+    /** A file with a {@link LoanTrouble}, or an empty one, read again several times a second. */
+    public static final String LOANS_FILE = "WEIR_FAILPOINT_LOANS_FILE";
+
     /** With what a process ends at a crash point, so that one can tell it from other deaths. */
     public static final int EXIT_CODE = 86;
 

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
 @SideBySide
 @Timeout(180)
-class BenchIT {
+public class BenchIT {
     private static final Logger LOG = LoggerFactory.getLogger(BenchIT.class);
 
     @TempDir
@@ -122,7 +122,7 @@ class BenchIT {
     /** Borrowing or not, the default configuration is among them; its goal cannot be met. */
     @Test
     void shouldCountEveryMessageOfASplitBucketAndOfAWholeOne() throws Exception {
-        Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,gossip-borrow"
+        Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,placed-borrow"
                         + " --rounds 2 --duration 300ms --warmup 200ms --rehearsal 0s --goal-p99 0.000001 -o json")
                 .split(" "));
         try {

@@ -3,6 +3,7 @@ package io.weir.cluster.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.stage.Conditions;
 import io.weir.cluster.stage.Network.Direction;
 import java.time.Duration;
@@ -203,6 +204,8 @@ class FaultScheduleTest {
                 odd.remove("crash point of " + disarm.broker());
             } else if (act instanceof Act.WallClock clock) {
                 mark("wall clock of " + clock.broker(), clock.offsetSeconds(), 0L);
+            } else if (act instanceof Act.Loans loans) {
+                mark("loans of " + loans.broker(), loans.trouble(), LoanTrouble.NONE);
             } else if (act instanceof Act.ChangeLimit limit) {
                 mark("limit of " + limit.topic(), limit.factor(), 1.0);
             } else if (act instanceof Act.Move move) {

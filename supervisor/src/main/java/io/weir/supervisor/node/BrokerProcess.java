@@ -77,7 +77,7 @@ public final class BrokerProcess implements AutoCloseable {
         registryReader.setDaemon(true);
         BrokerTopics ofThisProcess = null;
         try {
-            ofThisProcess = new BrokerTopics(settings, failpoints.clock());
+            ofThisProcess = new BrokerTopics(settings, failpoints.clock(), failpoints.loanCopies());
             this.http = HttpServer.start(this, ofThisProcess, settings.http(), loaded.akka());
         } catch (StartException | SettingsException e) {
             if (ofThisProcess != null) {

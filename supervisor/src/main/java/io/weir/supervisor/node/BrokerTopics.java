@@ -43,6 +43,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -87,6 +88,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     }
 
     private final LongSupplier clock;
+    private final IntSupplier loanCopies;
     private final TopicTable rows;
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
@@ -112,9 +114,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     private final LatelyGone gone = new LatelyGone();
 
-    /** @param clock also the clock of the leases */
-    BrokerTopics(WeirSettings settings, LongSupplier clock) {
+    /**
+     * @param clock also the clock of the leases
+     * @param loanCopies how often each frame of loans is sent
+     */
+    BrokerTopics(WeirSettings settings, LongSupplier clock, IntSupplier loanCopies) {
         this.clock = clock;
+        this.loanCopies = loanCopies;
         looks = new SharedLook<>(() -> path.looks().thenCombine(path.totals(), PathView::new), LOOK_EVERY);
         clients = new SharedLook<>(() -> path.clients(), LOOK_EVERY);
         try {
@@ -238,7 +244,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     void start(Gates gates) {
         if (links.isPresent()) {
             Homes homes = placement.<Homes>map(BrokerPlacement::table).orElse(Homes.LOCAL);
-            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes);
+            federation = new Federation(links.get().links(), links.get().maxBodyBytes(), homes, loanCopies);
             path = MessagePath.start(loop, gateway, bounds, gates, this, federation, clock);
         } else {
             path = MessagePath.start(loop, gateway, bounds, gates, this, clock);

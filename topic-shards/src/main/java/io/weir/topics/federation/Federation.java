@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import org.agrona.DirectBuffer;
 
 /**
@@ -57,6 +58,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     private final Links links;
     private final Homes homes;
+    private final IntSupplier loanCopies;
     private final int maxBodyBytes;
     private final FederationCounters counters = new FederationCounters();
     private final List<PeerEnd> peers = new ArrayList<>();
@@ -80,11 +82,13 @@ public final class Federation implements OtherBrokers, LinkEvents {
      * @param links whose {@code wakeUp} wakes the loop that does this duty; they stay the caller's to connect,
      *     disconnect and close
      * @param maxBodyBytes of the links' settings
+     * @param loanCopies how often each frame of loans is sent: once, but for tests that lose or repeat some
      */
-    public Federation(Links links, int maxBodyBytes, Homes homes) {
+    public Federation(Links links, int maxBodyBytes, Homes homes, IntSupplier loanCopies) {
         this.links = links;
         this.maxBodyBytes = maxBodyBytes;
         this.homes = homes;
+        this.loanCopies = loanCopies;
     }
 
     @Override
@@ -181,7 +185,7 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     @Override
     public void onPeerConnected(Peer peer) {
-        PeerEnd end = new PeerEnd(peer, links, this, shards, counters, maxMessageBytes);
+        PeerEnd end = new PeerEnd(peer, links, this, shards, counters, maxMessageBytes, loanCopies);
         peers.add(end);
         peersById.put(peer.id(), end);
         counters.peers.lazySet(peers.size());

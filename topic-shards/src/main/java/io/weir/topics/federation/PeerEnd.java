@@ -15,6 +15,7 @@ import io.weir.transport.link.Peer;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.function.IntSupplier;
 import org.agrona.DirectBuffer;
 import org.agrona.MutableDirectBuffer;
 import org.agrona.collections.Int2ObjectHashMap;
@@ -43,6 +44,7 @@ final class PeerEnd implements Publisher {
     private final Shards shards;
     private final FederationCounters counters;
     private final int maxMessageBytes;
+    private final IntSupplier loanCopies;
 
     private final Int2ObjectHashMap<RemoteSubscription> subscriptions = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<RemoteConsumer> consumers = new Int2ObjectHashMap<>();
@@ -69,13 +71,15 @@ final class PeerEnd implements Publisher {
             Federation federation,
             Shards shards,
             FederationCounters counters,
-            int maxMessageBytes) {
+            int maxMessageBytes,
+            IntSupplier loanCopies) {
         this.peer = peer;
         this.links = links;
         this.federation = federation;
         this.shards = shards;
         this.counters = counters;
         this.maxMessageBytes = maxMessageBytes;
+        this.loanCopies = loanCopies;
     }
 
     Peer peer() {
@@ -235,7 +239,12 @@ final class PeerEnd implements Publisher {
 
     /** What the link has no room for is dropped: it is late already. */
     private void flush(LoanFrame frame, long nowNs) {
-        if (!full && !lost && links.offer(peer.id(), frame.finish(), 0, frame.length(), nowNs, nowNs)) {
+        DirectBuffer finished = frame.finish();
+        boolean taken = !full && !lost;
+        for (int copies = loanCopies.getAsInt(); taken && copies > 0; copies--) {
+            taken = links.offer(peer.id(), finished, 0, frame.length(), nowNs, nowNs);
+        }
+        if (taken) {
             FederationCounters.count(counters.loanFrames);
         } else if (frame == asking) {
             frame.unasked(lenderSlot, nowNs);

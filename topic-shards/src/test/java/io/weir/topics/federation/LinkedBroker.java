@@ -15,6 +15,7 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 
 /** A running broker with links. */
 final class LinkedBroker implements AutoCloseable {
@@ -29,6 +30,9 @@ final class LinkedBroker implements AutoCloseable {
     /** What it knows of topics when it is asked. */
     volatile Function<TopicName, TopicSettings> topics = topic -> TopicSettings.defaults();
 
+    /** How often each of its frames of loans is sent. */
+    volatile IntSupplier loanCopies = () -> 1;
+
     private Links links;
     private Federation federation;
 
@@ -41,7 +45,8 @@ final class LinkedBroker implements AutoCloseable {
         address = address(id, aeronDirectory);
         broker = new RunningBroker(id, gateway, topic -> topics.apply(topic), loop -> {
             links = Links.start(address, linkSettings, loop::wakeUp);
-            federation = new Federation(links, linkSettings.maxBodyBytes(), request -> homes.homeOf(request));
+            federation = new Federation(
+                    links, linkSettings.maxBodyBytes(), request -> homes.homeOf(request), () -> loanCopies.getAsInt());
             return federation;
         });
     }

@@ -13,6 +13,7 @@ import io.weir.topics.path.NsqSocket;
 import io.weir.topics.path.PipelinedLoad;
 import io.weir.topics.path.RunningBroker;
 import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -74,6 +75,26 @@ class LoansTest {
         assertThat(a.stats().borrowedMicros()).isGreaterThan((2 * BURST - 3) * 1_000_000L);
         assertThat(a.stats().malformed() + b.stats().malformed() + c.stats().malformed())
                 .isZero();
+    }
+
+    @Test
+    void shouldUseNoTokenTwiceWhenEveryFrameOfLoansComesTwiceAndSomeRequestsAreLost() throws Exception {
+        LinkedBroker a = broker("a", Sharing.GOSSIP);
+        LinkedBroker b = broker("b", Sharing.GOSSIP);
+        AtomicInteger sent = new AtomicInteger();
+        a.loanCopies = () -> sent.getAndIncrement() % 5 == 0 ? 0 : 2;
+        b.loanCopies = () -> 2;
+        LinkedBroker.join(a, b);
+        NsqSocket publisher = brokers.open(a.publisher());
+        int all = 2 * BURST;
+
+        publish(publisher, all + 5);
+        RunningBroker.await("a has nearly all", () -> published(a) >= all - 2);
+        NsqSocket other = brokers.open(b.publisher());
+        publish(other, 5);
+        RunningBroker.await("one waits at b", () -> b.broker.stats(TOPIC).waiting() == 1);
+        assertThat(published(a) + published(b)).isLessThanOrEqualTo(all);
+        assertThat(sent.get()).as("frames of a, a fifth of them lost").isGreaterThan(1);
     }
 
     @Test

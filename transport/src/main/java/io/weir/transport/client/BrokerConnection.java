@@ -60,7 +60,7 @@ final class BrokerConnection {
     private static final int MESSAGE = 2;
     private static final int HOME = 3;
 
-    /** Whom it tells. Every call is the loop's, and none after {@link #closed}. */
+    /** Is told what happens. All calls come from the loop, none after {@link #closed}. */
     interface Owner {
         void opened(BrokerConnection connection, long nowNs);
 
@@ -339,7 +339,7 @@ final class BrokerConnection {
         } else if (!offersTls) {
             close("the broker does not offer TLS", nowNs);
         } else if (in.hasRemaining()) {
-            // Whoever is on the way can say something in the open; it must not count as said in private.
+            // Bytes that came before TLS may be an attacker's: they must not count as the broker's.
             close("the broker said more than it may before TLS", nowNs);
         } else {
             state = State.SECURING;
@@ -414,7 +414,7 @@ final class BrokerConnection {
         }
     }
 
-    /** Puts a publication down to be sent: PUB for one message, MPUB for several. */
+    /** Adds a publication to what the next turn sends: PUB for one message, MPUB for several. */
     void publish(byte[] topic, List<Request> messages) {
         boolean one = messages.size() == 1;
         int size = 4;
@@ -432,7 +432,7 @@ final class BrokerConnection {
         }
     }
 
-    /** Puts a command without a body down to be sent, with its line feed. */
+    /** Adds a command without a body, with its line feed, to what the next turn sends. */
     void command(String line) {
         put(ascii(line));
     }
@@ -447,7 +447,7 @@ final class BrokerConnection {
         out.putInt(body.length).put(body);
     }
 
-    /** Who puts something down keeps it bounded: publications by the workers, acknowledgements by the credit. */
+    /** The callers keep it bounded: publications by the number of workers, acknowledgements by the credit. */
     private void room(int bytes) {
         if (out.remaining() < bytes) {
             out = ByteBuffer.allocate(Math.max(2 * out.capacity(), out.position() + bytes))
@@ -497,10 +497,7 @@ final class BrokerConnection {
         owner.closed(this, reason, nowNs);
     }
 
-    /**
-     * TLS tells the broker that nothing more comes, as far as the socket takes it; a plain socket has nothing to say
-     * but its end.
-     */
+    /** Sends TLS's close notification, as far as the socket takes it. A plain socket only closes. */
     private void sayGoodbye() {
         if (channel.isConnected()) {
             try {

@@ -20,10 +20,10 @@ final class CommandDecoder {
 
     static final int BAD = -1;
 
-    /** No command has more; what some old clients send beyond is ignored, as nsqd does. */
+    /** No command has more. Further ones, which some old clients send, are ignored, as nsqd does. */
     private static final int MAX_PARAMETERS = 2;
 
-    /** Of what a client says of itself before it may do anything. */
+    /** The longest body of IDENTIFY and AUTH, which anybody may send. */
     private static final int MAX_IDENTITY_BYTES = 64 * 1024;
 
     private static final int MAX_NAME = 64;
@@ -43,7 +43,7 @@ final class CommandDecoder {
     private static final int FIN_WORD = 0x46494e20;
     private static final int FIN_BYTES = 4 + Frames.ID_LENGTH + 1;
 
-    /** By character: what may stand in a name. */
+    /** For each character, whether a name may contain it. */
     private static final boolean[] IN_NAME = new boolean[256];
 
     static {

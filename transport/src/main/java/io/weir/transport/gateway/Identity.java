@@ -62,16 +62,16 @@ record Identity(
                 false);
     }
 
-    /** What brainlag's nsq-client calls itself: it takes every error of a publication but two for success. */
+    /** The user agent of brainlag's nsq-client, which takes all but two errors of a publication for success. */
     private static final String DEAF = "JavaNSQClient";
 
-    /** The first two of a publisher's, the others of a consumer's, after which the connection goes on. */
+    /** The two errors that its publisher understands, then those of a consumer, after which the connection goes on. */
     private static final List<String> KNOWN_TO_THE_DEAF =
             List.of("E_BAD_TOPIC", "E_BAD_MESSAGE", "E_FIN_FAILED", "E_REQ_FAILED", "E_TOUCH_FAILED");
 
     private static final JsonFactory JSON = new JsonFactory();
     private static final long LEAST_NS = TimeUnit.SECONDS.toNanos(1);
-    /** What a client calls itself is kept up to here. */
+    /** Longer names of clients are cut off here. */
     private static final int KEPT_TEXT = 255;
 
     private static final int MAX_KEY = 64;
@@ -84,7 +84,7 @@ record Identity(
     private static final int LEAST_OUTPUT_MS = 25;
     private static final int MOST_OUTPUT_MS = 30_000;
 
-    /** A value that the client may not ask for, in words for it. */
+    /** The client asked for a value that it can't have; the message is what it is told. */
     static final class Refused extends Exception {
         private final String code;
 
@@ -149,9 +149,8 @@ record Identity(
     }
 
     /**
-     * An error as this client hears it. Who takes what it does not know for success is told that its message is bad,
-     * which it hands to its application, and then what the matter is: better a failure under the wrong name than a
-     * message lost without a word.
+     * The error as it is sent to this client. One that takes unknown errors for success gets E_BAD_MESSAGE with the
+     * real error behind it: a failure under the wrong name is better than a message that is lost silently.
      */
     String heard(String error) {
         boolean known = !userAgent.equals(DEAF) || KNOWN_TO_THE_DEAF.stream().anyMatch(error::startsWith);
@@ -267,14 +266,14 @@ record Identity(
         return TimeUnit.MILLISECONDS.toNanos(ms);
     }
 
-    /** -1 asks for none and 0 for the usual. */
+    /** -1 turns it off, 0 asks for the default. */
     private static void within(long value, long least, long most, String what) throws Refused {
         if (value != -1 && value != 0 && (value < least || value > most)) {
             throw new Refused("IDENTIFY " + what + " (" + value + ") is invalid");
         }
     }
 
-    /** The number by which its publisher goes, or {@code usual} if it gave no name. */
+    /** The publisher's number, or {@code usual} if the client gave it no name. */
     long publisherId(long usual) {
         return publisher.isEmpty() ? usual : Publisher.idOf(publisher);
     }

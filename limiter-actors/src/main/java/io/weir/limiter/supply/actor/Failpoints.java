@@ -7,6 +7,7 @@ import io.weir.limiter.supply.value.SupplyEvent;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
@@ -15,8 +16,8 @@ import java.util.function.LongUnaryOperator;
  * run wrong, or leave out a rule for a checker to notice. A broker has {@link #NONE} unless somebody adds a jar to its
  * class path that is not part of the release.
  *
- * <p>Nothing here is on the message path: the gates get their clock, lease and ε once, when they are made, and all
- * steps belong to the control path.
+ * <p>The message path gets its clock, lease, ε and {@link #loanCopies} once, when it is made; all steps belong to the
+ * control path.
  */
 public interface Failpoints {
     /**
@@ -123,6 +124,11 @@ public interface Failpoints {
     /** W, after which a watcher fences. */
     default long patienceNs(long required) {
         return required;
+    }
+
+    /** How often each frame of loans goes to its peer: 0 if it is lost, 2 if it is repeated. */
+    default IntSupplier loanCopies() {
+        return () -> 1;
     }
 
     /** What is armed, for the log. */

@@ -26,10 +26,13 @@ public record Debt(long version, Share remaining) {
         return cut.isNone() && !wanted.isNone() ? mine : cut;
     }
 
-    /** Rounded up, so that the last micro-token comes too. The double only chooses how much moves. */
+    /**
+     * Rounded up, so that the last micro-token comes too, and before it is doubled: where most is stranded, the last
+     * ones would come one by one. The double only chooses how much moves.
+     */
     private static long part(long mine, long owed, long left, int urgency) {
         return owed == 0
                 ? 0
-                : (long) Math.min(mine, Math.ceil(Math.scalb((double) mine * owed / (owed + left), urgency)));
+                : (long) Math.min(mine, Math.scalb(Math.ceil((double) mine * owed / (owed + left)), urgency));
     }
 }

@@ -69,4 +69,25 @@ class HoldingTest {
             assertThat(debt.remaining()).isEqualTo(Share.NONE);
         }
     }
+
+    /** What is to be left is stranded, so the fraction falls with the debt, and only urgency ends it. */
+    @Test
+    void shouldEndADebtInFewRoundsWhenAllThatIsToBeLeftIsStranded() {
+        Share limit = new Share(20 * MICROS, 100 * MICROS);
+        Holding[] others = {
+            Holding.of(new Share(10 * MICROS, 100 * MICROS), 0), Holding.of(new Share(10 * MICROS, 100 * MICROS), 0)
+        };
+        Debt debt = new Debt(2, new Share(20 * MICROS, 0));
+        int rounds = 0;
+        while (!debt.remaining().isNone() && rounds < 1_000) {
+            for (int i = 0; i < others.length; i++) {
+                Holding given = debt.contribution(others[i], limit, rounds / 5);
+                others[i] = others[i].minus(given);
+                debt = new Debt(
+                        2, debt.remaining().minus(given.owed(debt.remaining()).share()));
+            }
+            rounds++;
+        }
+        assertThat(rounds).isLessThan(70);
+    }
 }

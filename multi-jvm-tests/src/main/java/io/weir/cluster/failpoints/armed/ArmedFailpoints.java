@@ -2,6 +2,7 @@ package io.weir.cluster.failpoints.armed;
 
 import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.failpoints.CrashPoint;
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.failpoints.Sabotage;
 import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.gate.algorithm.Lease;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 import org.slf4j.Logger;
@@ -46,6 +48,7 @@ public final class ArmedFailpoints implements Failpoints {
     private final Runnable halt;
     private final SkewedClock clock;
     private final List<Armed> always;
+    private volatile IntSupplier loanCopies = LoanTrouble.NONE.copies();
     private List<Armed> fromFile = List.of();
     private String fileText = "";
 
@@ -55,6 +58,10 @@ public final class ArmedFailpoints implements Failpoints {
                 Sabotage.of(System.getenv()),
                 () -> Runtime.getRuntime().halt(Sabotage.EXIT_CODE),
                 new SkewedClock(Sabotage.of(System.getenv()).clockRate(), System::nanoTime));
+        String loans = System.getenv(Sabotage.LOANS_FILE);
+        if (loans != null && !loans.isBlank()) {
+            FollowedFile.follow(Path.of(loans), "loan-trouble", this::loanTrouble);
+        }
     }
 
     ArmedFailpoints(Sabotage sabotage, Runnable halt, SkewedClock clock) {
@@ -136,6 +143,23 @@ public final class ArmedFailpoints implements Failpoints {
     @Override
     public long patienceNs(long required) {
         return sabotage.breaks(BrokenRule.CLAIM_EARLY) ? required / 4 : required;
+    }
+
+    /** As the text of a {@link LoanTrouble} says, from the next frame on. One that can't be read is none. */
+    void loanTrouble(String text) {
+        LoanTrouble trouble = LoanTrouble.NONE;
+        try {
+            trouble = LoanTrouble.parse(text);
+            LOG.warn("Frames of loans from now on: {}", trouble);
+        } catch (IllegalArgumentException e) {
+            LOG.error("Trouble with loans can't be made: {}", e.getMessage());
+        }
+        loanCopies = trouble.copies();
+    }
+
+    @Override
+    public IntSupplier loanCopies() {
+        return () -> loanCopies.getAsInt();
     }
 
     @Override

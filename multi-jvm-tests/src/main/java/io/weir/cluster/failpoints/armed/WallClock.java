@@ -1,13 +1,10 @@
 package io.weir.cluster.failpoints.armed;
 
 import io.weir.cluster.failpoints.Sabotage;
-import java.io.IOException;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.ProtectionDomain;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A wall clock that can be set while the process runs, as a Java agent: whatever the broker and its libraries ask
@@ -19,7 +16,6 @@ import java.util.concurrent.TimeUnit;
  * spins.
  */
 public final class WallClock {
-    private static final long LOOK_MS = 100;
     private static volatile long offsetMs;
 
     private WallClock() {}
@@ -40,23 +36,14 @@ public final class WallClock {
             return;
         }
         instrumentation.addTransformer(new Diversion());
-        Thread reader = new Thread(() -> follow(Path.of(file)), "wall-clock");
-        reader.setDaemon(true);
-        reader.start();
+        FollowedFile.follow(Path.of(file), "wall-clock", WallClock::set);
     }
 
-    private static void follow(Path file) {
+    private static void set(String offset) {
         try {
-            while (true) {
-                try {
-                    set(Long.parseLong(Files.readString(file).strip()));
-                } catch (IOException | NumberFormatException e) {
-                    set(0);
-                }
-                TimeUnit.MILLISECONDS.sleep(LOOK_MS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            set(Long.parseLong(offset));
+        } catch (NumberFormatException e) {
+            set(0);
         }
     }
 

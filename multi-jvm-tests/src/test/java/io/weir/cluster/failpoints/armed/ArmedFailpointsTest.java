@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.cluster.failpoints.BrokenRule;
 import io.weir.cluster.failpoints.CrashPoint;
+import io.weir.cluster.failpoints.LoanTrouble;
 import io.weir.cluster.failpoints.Sabotage;
 import io.weir.limiter.supply.actor.Failpoints;
 import io.weir.limiter.supply.actor.Failpoints.Step;
@@ -12,10 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,7 +33,7 @@ class ArmedFailpointsTest {
     @TempDir
     private Path directory;
 
-    private Failpoints armed(Sabotage sabotage) {
+    private ArmedFailpoints armed(Sabotage sabotage) {
         return new ArmedFailpoints(
                 sabotage, halts::incrementAndGet, new SkewedClock(sabotage.clockRate(), System::nanoTime));
     }
@@ -44,6 +48,29 @@ class ArmedFailpointsTest {
         assertThat(halts).hasValue(0);
         failpoints.reached(step);
         assertThat(halts).hasValue(1);
+    }
+
+    @Test
+    void shouldLoseAndRepeatFramesOfLoansAsTheSeedSaysUntilItIsToldNotTo() {
+        ArmedFailpoints failpoints = armed(Sabotage.NONE);
+        IntSupplier copies = failpoints.loanCopies();
+        assertThat(drawn(copies)).containsOnly(1);
+        String trouble = new LoanTrouble(0.25, 0.5, 7).toString();
+        failpoints.loanTrouble(trouble);
+        List<Integer> first = drawn(copies);
+        failpoints.loanTrouble(trouble);
+        assertThat(drawn(copies)).isEqualTo(first);
+        assertThat(Collections.frequency(first, 0)).isBetween(200, 300);
+        assertThat(Collections.frequency(first, 2)).isBetween(450, 550);
+        failpoints.loanTrouble("lost=0.9:repeated=0.9:seed=1");
+        assertThat(drawn(copies)).as("after a text that makes no sense").containsOnly(1);
+        failpoints.loanTrouble(trouble);
+        failpoints.loanTrouble("");
+        assertThat(drawn(copies)).containsOnly(1);
+    }
+
+    private static List<Integer> drawn(IntSupplier copies) {
+        return IntStream.generate(copies).limit(1_000).boxed().toList();
     }
 
     @Test

@@ -1,4 +1,4 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import io.weir.config.value.Limit;
 import java.util.LinkedHashMap;
@@ -26,6 +26,8 @@ record PenaltyConfiguration(String name, boolean single, String adapt, boolean b
             split("gossip-borrow", "gossip", true, "gate"),
             split("adaptor", "adaptor", false, "gate"),
             split("adaptor-borrow", "adaptor", true, "gate"),
+            split("placed", "placed", false, "gate"),
+            split("placed-borrow", "placed", true, "gate"),
             split("gossip-arrival", "gossip", false, "arrival"),
             split("gossip-borrow-arrival", "gossip", true, "arrival"));
 
@@ -44,7 +46,7 @@ record PenaltyConfiguration(String name, boolean single, String adapt, boolean b
 
     /** What a topic is unless its creator says otherwise. */
     static String nameOfDefault(boolean borrowing) {
-        return borrowing ? "gossip-borrow" : "gossip";
+        return borrowing ? "placed-borrow" : "placed";
     }
 
     /** The body that creates its topic; what the brokers do not know of is not said. */

@@ -1,5 +1,6 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.Comparison;
 import io.weir.supervisor.cli.Output;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,8 +1,9 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.weir.cluster.bench.Load;
 import io.weir.config.value.Limit;
 import java.util.Map;
 import java.util.stream.Collectors;

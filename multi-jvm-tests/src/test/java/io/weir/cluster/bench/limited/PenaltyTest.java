@@ -1,8 +1,13 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.weir.cluster.bench.BenchIT;
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.Result;
+import io.weir.cluster.bench.SendLog;
+import io.weir.cluster.bench.SendSchedule;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketModel;
 import io.weir.supervisor.cli.ExitCode;

@@ -1,5 +1,7 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.SendSchedule;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketProfiler;
 import java.util.List;

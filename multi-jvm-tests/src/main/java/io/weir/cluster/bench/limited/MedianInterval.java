@@ -1,5 +1,6 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.Comparison;
 import java.util.List;
 
 /**

@@ -1,5 +1,11 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.Generator;
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.Result;
+import io.weir.cluster.bench.SendLog;
+import io.weir.cluster.bench.Target;
+import io.weir.cluster.bench.Trial;
 import io.weir.cluster.bench.wire.NsqWire;
 import io.weir.config.Endpoint;
 import io.weir.config.value.Limit;

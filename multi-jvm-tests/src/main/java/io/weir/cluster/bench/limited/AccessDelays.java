@@ -1,5 +1,6 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.SendLog;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.TokenBucket;
 import io.weir.limiter.simulation.ShapedArrivals;

@@ -1,5 +1,10 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.Expense;
+import io.weir.cluster.bench.Generator;
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.Result;
+import io.weir.cluster.bench.Target;
 import io.weir.cluster.bench.wire.NsqWire;
 import io.weir.cluster.bench.wire.WireException;
 import io.weir.config.Endpoint;

@@ -1,5 +1,9 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.BenchRun;
+import io.weir.cluster.bench.Comparison;
+import io.weir.cluster.bench.Result;
+import io.weir.cluster.bench.SendSchedule;
 import io.weir.config.value.Limit;
 import io.weir.supervisor.cli.ClusterOption;
 import io.weir.supervisor.cli.ExitCode;
@@ -45,7 +49,7 @@ import picocli.CommandLine.Spec;
             "  weir bench placement -o json | jq '.scenarios[] | {name, p99Ratio}'",
             "  weir bench placement --http HOST:PORT    at brokers that run with weir.placement.enabled = on and capacity = 500"
         })
-final class PlacementBenchCommand implements Callable<Integer> {
+public final class PlacementBenchCommand implements Callable<Integer> {
     private static final int BROKERS = 6;
     private static final double NO_OBJECTIVE_MS = 60_000;
     /** A message that waits for long is the measurement; one that is refused would spoil it. */

@@ -1,5 +1,6 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.BenchRun;
 import java.util.concurrent.ThreadLocalRandom;
 import picocli.CommandLine.Option;
 

@@ -1,5 +1,8 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
+import io.weir.cluster.bench.BenchRun;
+import io.weir.cluster.bench.Load;
+import io.weir.cluster.bench.SendSchedule;
 import io.weir.config.value.Limit;
 import io.weir.limiter.algorithm.BucketProfiler;
 import io.weir.supervisor.cli.CliException;
@@ -34,7 +37,7 @@ import picocli.CommandLine.Spec;
             "Split a topic's token bucket over brokers in several ways, round by round in turn, and measure the access delay: from a"
                     + " message's arrival at its broker until it has its token, by the brokers' own stamps. Percentiles are right to 3%%.",
             "single is the yardstick: all publishers at the one broker of a cluster of its own, which has the whole bucket. The others split"
-                    + " it over N brokers with the same publishers spread evenly: static in equal parts that stay; gossip and adaptor in"
+                    + " it over N brokers with the same publishers spread evenly: static in equal parts that stay; gossip, adaptor and placed in"
                     + " parts that follow demand; with -borrow, brokers lend each other tokens; with -arrival, the limit holds over"
                     + " arrivals (--clock arrival).",
             "The limit is r = 1.1 times the load and the smallest b for which 99%% of a trace of the load would not wait (SRTM 6).",
@@ -56,7 +59,7 @@ import picocli.CommandLine.Spec;
             "  weir bench penalty --only static,gossip --rounds 3 --duration 5s",
             "  weir bench penalty -o json | jq '.configurations[] | {name, p99ToSingle}'"
         })
-final class PenaltyCommand implements Callable<Integer> {
+public final class PenaltyCommand implements Callable<Integer> {
     private static final double MESSAGES_PER_PROCESSOR = 1_500;
     private static final double MARGIN = 0.1;
     private static final int TRACE_MESSAGES = 200_000;

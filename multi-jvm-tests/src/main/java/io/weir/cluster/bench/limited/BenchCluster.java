@@ -1,4 +1,4 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import io.weir.cluster.BrokerCluster;
 import io.weir.config.Endpoint;

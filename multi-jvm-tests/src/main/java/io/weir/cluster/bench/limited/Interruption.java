@@ -1,4 +1,4 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.local.LocalClusterException;

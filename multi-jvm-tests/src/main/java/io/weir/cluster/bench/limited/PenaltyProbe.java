@@ -1,6 +1,7 @@
-package io.weir.cluster.bench;
+package io.weir.cluster.bench.limited;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.cluster.bench.Expense;
 import io.weir.supervisor.cli.CliException;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.TopicDescription;
