@@ -260,8 +260,12 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return new HttpSettings(
                 address,
                 token.isEmpty() ? Optional.empty() : Optional.of(token),
+                List.copyOf(config.getStringList("weir.http.names")),
                 duration(config, "weir.http.request-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)),
-                whole(config, "weir.http.max-publications", 1, 65_536));
+                whole(config, "weir.http.max-publications", 1, 65_536),
+                whole(config, "weir.http.max-connections", 1, 65_536),
+                whole(config, "weir.http.max-connections-per-address", 1, 65_536),
+                duration(config, "weir.http.idle-timeout", Duration.ofSeconds(1), Duration.ofMinutes(10)));
     }
 
     private static StoreSettings store(Config config) {

@@ -38,9 +38,23 @@ public record WeirSettings(
             Duration leaveTimeout,
             Duration rejoinBackoff) {}
 
-    /** The broker's HTTP server. */
+    /**
+     * The broker's HTTP server.
+     *
+     * @param names under which it is asked for, beside its addresses
+     * @param maxConnections at a time; one that is idle gives way to the next
+     * @param maxConnectionsPerAddress the same for those of one address
+     * @param idleTimeout after which a connection is closed on which no request is being answered
+     */
     public record HttpSettings(
-            Endpoint address, Optional<String> adminToken, Duration requestTimeout, int maxPublications) {
+            Endpoint address,
+            Optional<String> adminToken,
+            List<String> names,
+            Duration requestTimeout,
+            int maxPublications,
+            int maxConnections,
+            int maxConnectionsPerAddress,
+            Duration idleTimeout) {
         @Override
         public String toString() {
             return "HttpSettings[address=" + address + ", adminToken=" + (adminToken.isPresent() ? "set" : "none")

@@ -24,17 +24,21 @@ import io.weir.topics.path.PathSettings;
 import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.GatewayStats;
 import io.weir.transport.gateway.TlsOffer;
 import io.weir.transport.link.LinkStats;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +56,9 @@ import org.slf4j.LoggerFactory;
 public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
     private static final long STATS_WITHIN_MS = 1_000;
+    /** Ten looks a second at what the message path holds are enough for everybody who asks. */
+    private static final Duration LOOK_EVERY = Duration.ofMillis(100);
+
 
     /** Where clients reach the brokers that run, as of the last look at the registry. */
     static final class Neighbours implements BrokerDirectory {
@@ -95,6 +102,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final TopicRecorder recorder;
     private volatile MessagePath path;
     private volatile InProcessPublisher intake;
+    private final SharedLook<PathView> looks;
+    private final SharedLook<List<ClientStats>> clients;
     private volatile Federation federation;
     private volatile ActorRef<TopicFollower.Command> follower;
     /**
@@ -103,6 +112,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
      */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
+    private final LatelyGone gone = new LatelyGone();
+
     /**
      * @param clock also the clock of the leases
      * @param loanCopies how often each frame of loans is sent
@@ -110,6 +121,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     BrokerTopics(WeirSettings settings, LongSupplier clock, IntSupplier loanCopies) {
         this.clock = clock;
         this.loanCopies = loanCopies;
+        looks = new SharedLook<>(() -> path.looks().thenCombine(path.totals(), PathView::new), LOOK_EVERY);
+        clients = new SharedLook<>(() -> path.clients(), LOOK_EVERY);
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -120,6 +133,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         try {
             gateway = new GatewaySettings(
                     settings.topics().maxConnections(),
+                    settings.clients().maxConnectionsPerAddress(),
+                    settings.clients().maxStrangersPerAddress(),
                     largest,
                     Math.max(base.maxBodyBytes(), largest),
                     base.maxReady(),
@@ -271,6 +286,16 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return path;
     }
 
+    /** All topics, seen after this call, together with whoever else asks. Not before the message path has started. */
+    public CompletionStage<PathView> look() {
+        return looks.next();
+    }
+
+    /** The same for who is connected. */
+    public CompletionStage<List<ClientStats>> lookAtClients() {
+        return clients.next();
+    }
+
     public TopicRecorder recorder() {
         return recorder;
     }
@@ -291,6 +316,15 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return defaults;
     }
 
+    /** Since the message path's thread began its last turn. */
+    public Duration turnAge() {
+        return Duration.ofNanos(loop.turnAgeNs());
+    }
+
+    public GatewayStats gatewayStats() {
+        return loop.stats();
+    }
+
     public long threadId() {
         return loop.threadId();
     }
@@ -302,7 +336,24 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     /** What a topic is like now; an older definition than the last is ignored. */
     void learned(TopicDefinition definition) {
+        TopicDefinition before = known.get(definition.name().value());
+        if (before != null && before.revision() < definition.revision()) {
+            gone.changed(before, definition, System.nanoTime());
+        }
         known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
+    }
+
+    /** Whether this broker believes in the topic, or did a moment ago. */
+    public boolean wasThereLately(TopicName topic) {
+        return definition(topic.value()).isPresent() || gone.lately(topic, System.nanoTime());
+    }
+
+    /** The same for a channel. */
+    public boolean wasThereLately(TopicName topic, String channel) {
+        return definition(topic.value())
+                        .filter(now -> now.channels().containsKey(channel))
+                        .isPresent()
+                || gone.lately(topic, channel, System.nanoTime());
     }
 
     /** The topics that this broker knows, by name. It learns of another broker's change within a second. */
@@ -380,7 +431,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return topic.waiting()
                 + topic.unrouted()
                 + topic.channels().stream()
-                        .mapToLong(channel -> channel.queued() + channel.deferred() + channel.inFlight())
+                        .mapToLong(channel -> channel.queued() + channel.ownDeferred() + channel.ownInFlight())
                         .sum();
     }
 }

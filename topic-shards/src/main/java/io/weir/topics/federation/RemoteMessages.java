@@ -185,6 +185,15 @@ final class RemoteMessages implements RemoteSource {
     }
 
     @Override
+    public int held() {
+        int held = -waiting.size();
+        for (RemoteSubscription subscription : bySlot) {
+            held += subscription == null ? 0 : subscription.held;
+        }
+        return held;
+    }
+
+    @Override
     public void dropWaiting() {
         while (!waiting.isEmpty()) {
             sinceNs.poll();

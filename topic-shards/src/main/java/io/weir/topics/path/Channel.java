@@ -541,14 +541,19 @@ public final class Channel {
 
     TopicStats.ChannelStats stats() {
         int inFlight = 0;
+        int inFlightOfOthers = 0;
         for (Consumer consumer : consumers) {
             inFlight += consumer.inFlight();
+            inFlightOfOthers += consumer.inFlightOfOthers();
         }
+        int deferredOfOthers = remoteSource == null ? 0 : remoteSource.held() - inFlightOfOthers;
         return new TopicStats.ChannelStats(
                 name,
                 queue.size(),
                 deferred.size(),
+                deferredOfOthers,
                 inFlight,
+                inFlightOfOthers,
                 consumers.size(),
                 localConsumers(),
                 paused,

@@ -21,6 +21,8 @@ public final class Consumer implements Subscription {
     private final InFlight inFlight = new InFlight();
     private int ready;
     private boolean full;
+    /** Of what it holds, messages of other brokers. */
+    private int ofOthers;
 
     Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
         this.channel = channel;
@@ -83,6 +85,7 @@ public final class Consumer implements Subscription {
             return false;
         }
         inFlight.add(id, tried, nowNs, nowNs + timeoutNs);
+        ofOthers += Channel.slot(entry) != 0 ? 1 : 0;
         channel.lookAgainAt(nowNs + timeoutNs);
         return true;
     }
@@ -99,8 +102,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.finished(entry, nowNs);
         return true;
     }
@@ -111,8 +113,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.requeued(entry, delayNs, nowNs);
         return true;
     }
@@ -123,8 +124,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.requeued(Channel.entry(Channel.message(entry), attempts, Channel.slot(entry)), delayNs, nowNs);
         return true;
     }
@@ -168,9 +168,19 @@ public final class Consumer implements Subscription {
         if (first == InFlight.NONE) {
             return NOTHING;
         }
-        long entry = inFlight.entry(first);
-        inFlight.remove(first);
+        return remove(first);
+    }
+
+    private long remove(int slot) {
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        ofOthers -= Channel.slot(entry) != 0 ? 1 : 0;
         return entry;
+    }
+
+    /** Of what it holds unacknowledged, messages that other brokers let in. */
+    int inFlightOfOthers() {
+        return ofOthers;
     }
 
     long nextDeadlineNs() {

@@ -301,6 +301,13 @@ public final class Shards implements MessagePort {
         shard.apply(definition);
     }
 
+    /** As {@link #apply} where the topic is served; nothing elsewhere. */
+    void update(TopicDefinition definition) {
+        if (byName.get(definition.name().value()) != null) {
+            apply(definition);
+        }
+    }
+
     /** The revision of each topic's definition that was applied here last, 0 if none was. */
     Map<TopicName, Long> revisions() {
         Map<TopicName, Long> revisions = new HashMap<>();
@@ -351,6 +358,16 @@ public final class Shards implements MessagePort {
 
     List<TopicStats> stats() {
         return all.stream().map(TopicShard::stats).toList();
+    }
+
+    int topics() {
+        return all.size();
+    }
+
+    /** @param index below {@link #topics} */
+    TopicLook look(int index) {
+        TopicShard shard = all.get(index);
+        return new TopicLook(shard.stats(), shard.line().delays());
     }
 
     PathStats totals() {

@@ -339,6 +339,28 @@ class FederationTest {
     }
 
     @Test
+    void shouldCountAMessageThatIsInFlightOnceWhenItsConsumerIsAtAnotherBroker() throws Exception {
+        linkTwo();
+        NsqSocket atB = consumer(b, "work", 10);
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 3);
+        await("b's consumer holds them", () -> inFlight(b) == 3);
+        TopicStats.ChannelStats atA = a.broker.channel(TOPIC, "work");
+        TopicStats.ChannelStats here = b.broker.channel(TOPIC, "work");
+        assertThat(atA.ownInFlight()).isEqualTo(3);
+        assertThat(here.ownInFlight()).isZero();
+        assertThat(here.inFlightOfOthers()).isEqualTo(3);
+        String id = atB.frame().id();
+        atB.send("REQ " + id + " 60000\n");
+        await("one is deferred", () -> b.broker.channel(TOPIC, "work").deferred() == 1);
+        here = b.broker.channel(TOPIC, "work");
+        assertThat(here.ownDeferred()).isZero();
+        assertThat(here.ownInFlight()).isZero();
+        assertThat(a.broker.channel(TOPIC, "work").ownInFlight()).isEqualTo(3);
+        assertThat(a.broker.channel(TOPIC, "work").ownDeferred()).isZero();
+    }
+
+    @Test
     void shouldGiveBackAMessageThatIsTooLargeForTheConsumersBroker() throws Exception {
         a = brokers.broker("a");
         b = brokers.smallBroker("b", "driver");

@@ -1,6 +1,6 @@
 package io.weir.transport.gateway;
 
-import io.weir.transport.wire.Buffers;
+import io.weir.transport.wire.Purse;
 import io.weir.transport.wire.SocketWire;
 import io.weir.transport.wire.Wire;
 import java.io.IOException;
@@ -32,7 +32,7 @@ final class ClientStream {
 
     private final Connection connection;
     private final GatewayLoop loop;
-    private final Buffers buffers;
+    private final Purse purse;
     private final int usualBytes;
     private final long stallNs;
     private Wire wire;
@@ -56,7 +56,7 @@ final class ClientStream {
     ClientStream(Connection connection, GatewayLoop loop, SocketChannel channel, long nowNs) {
         this.connection = connection;
         this.loop = loop;
-        buffers = loop.buffers();
+        purse = loop.buffers().strangersPurse(() -> loop.displace(connection));
         usualBytes = loop.settings().bufferBytes();
         stallNs = loop.settings().stallNs();
         wire = new SocketWire(channel);
@@ -65,6 +65,11 @@ final class ClientStream {
 
     Wire wire() {
         return wire;
+    }
+
+    /** What its layers take their buffers from, too. */
+    Purse purse() {
+        return purse;
     }
 
     /** Puts a layer that was made around {@link #wire} in its place. */
@@ -159,7 +164,7 @@ final class ClientStream {
 
     /** After a read that filled the buffer: the next one carries twice as much. */
     void growIn() {
-        if (ensureIn() && in.capacity() < BUSY_BYTES && buffers.hasPlenty()) {
+        if (ensureIn() && in.capacity() < BUSY_BYTES && purse.hasPlenty()) {
             in = moved(in, in.capacity() * 2);
         }
     }
@@ -180,7 +185,7 @@ final class ClientStream {
     }
 
     private void giveIn() {
-        buffers.give(in);
+        purse.give(in);
         in = null;
         start = 0;
     }
@@ -250,7 +255,7 @@ final class ClientStream {
             return true;
         }
         int pending = out.position();
-        if (pending > 0 && (pending + bytes > BUSY_BYTES || !buffers.hasPlenty())) {
+        if (pending > 0 && (pending + bytes > BUSY_BYTES || !purse.hasPlenty())) {
             return false;
         }
         out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
@@ -304,7 +309,7 @@ final class ClientStream {
     }
 
     private void giveOut() {
-        buffers.give(out);
+        purse.give(out);
         out = null;
     }
 
@@ -314,7 +319,7 @@ final class ClientStream {
     }
 
     private ByteBuffer taken() {
-        ByteBuffer buffer = buffers.take();
+        ByteBuffer buffer = purse.take();
         if (buffer == null) {
             loop.closeLater(connection);
         }
@@ -323,14 +328,14 @@ final class ClientStream {
 
     /** Moves what lies before the position into a larger buffer, or fails the connection and answers the same one. */
     private ByteBuffer moved(ByteBuffer from, int capacity) {
-        ByteBuffer to = buffers.takeLarge(capacity);
+        ByteBuffer to = purse.takeLarge(capacity);
         if (to == null) {
             connection.fail(
                     "E_INVALID " + capacity + " bytes are needed, and this broker has no memory left for its clients");
             return from;
         }
         to.put(from.flip());
-        buffers.give(from);
+        purse.give(from);
         return to;
     }
 

@@ -80,10 +80,14 @@ final class Connection {
     private final PublisherSession publisher;
     private final ConsumerSession consumer;
     private final long connectedAtMs = System.currentTimeMillis();
+    private final long address;
+    /** Until the client has said what the broker asks of it. */
+    private boolean stranger = true;
+
     private int interest = SelectionKey.OP_READ;
     private State state = State.NEW;
     private Commands commands = Commands.AWAITED;
-    /** By when a client that is not {@link State#OPEN} has to be done with it. */
+    /** By when a client that is not {@link State#OPEN}, or a stranger, has to be done with it. */
     private long untilNs;
     /**
      * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer
@@ -105,11 +109,15 @@ final class Connection {
 
     boolean resuming;
     int index;
+    /** {@link Callers} has it. */
+    boolean counted;
 
-    Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long nowNs) {
+    /** @param address as {@link Callers} has it */
+    Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long address, long nowNs) {
         this.loop = loop;
         this.channel = channel;
         this.key = key;
+        this.address = address;
         decoder = new CommandDecoder(
                 loop.settings().maxMessageBytes(), loop.settings().maxBodyBytes());
         stream = new ClientStream(this, loop, channel, nowNs);
@@ -133,6 +141,19 @@ final class Connection {
 
     boolean consumes() {
         return consumer.isSubscribed();
+    }
+
+    long address() {
+        return address;
+    }
+
+    /** The client has said something that the broker asked of it, perhaps the last of it. */
+    void vouchIfKnown() {
+        if (stranger && !negotiation.isWithStranger()) {
+            stranger = false;
+            stream.purse().vouch();
+            loop.callers().known(this);
+        }
     }
 
     long arrivedNs() {
@@ -232,6 +253,7 @@ final class Connection {
         if (there == MAGIC.length) {
             stream.skip(MAGIC.length);
             moveTo(State.OPEN);
+            vouchIfKnown();
         }
         return there == MAGIC.length;
     }
@@ -355,6 +377,8 @@ final class Connection {
     /** All layers are in place. */
     void upgraded() {
         moveTo(State.OPEN);
+        vouchIfKnown();
+        untilNs = loop.nowNs() + loop.settings().handshakeNs();
         // Commands may have come with the end of the handshake.
         loop.resume(this);
     }
@@ -371,7 +395,8 @@ final class Connection {
     /** False if the error has to wait: before the answer of a publication, the client would take it for that. */
     boolean notInFlight(Verb verb) {
         if (publisher.isIdle()) {
-            complain("E_" + verb + "_FAILED " + verb + " failed: message is not in flight here");
+            complain("E_" + verb + "_FAILED " + verb + " " + decoder.printable(stream.in(), 0)
+                    + " failed ID not in flight");
         }
         return publisher.isIdle();
     }
@@ -467,7 +492,18 @@ final class Connection {
         boolean silent = beats && unanswered == MISSED_HEARTBEATS;
         boolean overdue = state == State.OPEN ? stream.dribbles(nowNs) : nowNs - untilNs > 0;
         if (silent || stream.isStalled(nowNs) || overdue) {
+            if (stranger && (state == State.NEW || state == State.UPGRADING)) {
+                loop.strangerIsLate();
+            }
             loop.closeLater(this);
+            return;
+        }
+        if (stranger && state == State.OPEN && nowNs - untilNs > 0) {
+            loop.strangerIsLate();
+            fail(negotiation.whatIsMissing());
+            // At once, as heartbeats: thousands of them share one buffer that way.
+            stream.flush(nowNs);
+            updateInterest();
             return;
         }
         if (state == State.OPEN && beats) {
@@ -535,7 +571,7 @@ final class Connection {
                 identity.expectedRate());
     }
 
-    private String remoteAddress() {
+    String remoteAddress() {
         try {
             InetSocketAddress address = (InetSocketAddress) channel.getRemoteAddress();
             return address == null ? "" : address.getAddress().getHostAddress() + ":" + address.getPort();

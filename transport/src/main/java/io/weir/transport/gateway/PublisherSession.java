@@ -101,7 +101,7 @@ final class PublisherSession implements Publisher {
         if (negotiation.mayPublish(stream.in(), decoder.parameterAt(0), decoder.parameterLength(0))) {
             return true;
         }
-        connection.fail(negotiation.refusal(verb, decoder.parameter(stream.in(), 0)));
+        connection.fail(negotiation.refusal(verb, decoder.parameter(stream.in(), 0), ""));
         return false;
     }
 

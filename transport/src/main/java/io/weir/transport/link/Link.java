@@ -52,6 +52,9 @@ final class Link implements ControlledFragmentHandler {
     private boolean more;
     private boolean peeked;
 
+    /** The life of the peer whose process has ended, as another thread found; {@link #NONE} if none has. */
+    private volatile long endedIncarnation = NONE;
+
     /** As it was last reported to be connected. */
     private Peer connected;
 
@@ -158,7 +161,18 @@ final class Link implements ControlledFragmentHandler {
         } catch (RuntimeException e) {
             giveUp(e);
         }
-        return handshake.hasFallen() || handshake.isSilent(turnNs) || hasFrames();
+        return handshake.hasFallen() || handshake.isSilent(turnNs) || hasPeerEnded() || hasFrames();
+    }
+
+    /** From any thread. */
+    void peerEnded(long incarnation) {
+        endedIncarnation = incarnation;
+    }
+
+    private boolean hasPeerEnded() {
+        return endedIncarnation != NONE
+                && endedIncarnation == handshake.heardIncarnation()
+                && !handshake.isDown();
     }
 
     /**
@@ -174,7 +188,8 @@ final class Link implements ControlledFragmentHandler {
                 more = !readImages(limit);
                 checkStreams();
                 // Only who has read everything can say that there was nothing.
-                if (!more && handshake.isSilent(turnNs)) {
+                if (!more && (handshake.isSilent(turnNs) || hasPeerEnded())) {
+                    endedIncarnation = NONE;
                     handshake.stopHearing();
                 }
             }

@@ -4,6 +4,8 @@ import io.aeron.Aeron;
 import io.aeron.exceptions.TimeoutException;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.MediaDriverProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.SelectableChannel;
 import java.nio.file.Path;
@@ -60,6 +62,7 @@ public final class Links implements AutoCloseable {
     private final Doorbell doorbell;
     private final Doze doze;
     private final LinkLock turn;
+    private final Lifelines lifelines;
     private final Thread thread;
 
     /** What is wanted rather than a queue of wishes: it cannot overflow, and only the last word about a peer counts. */
@@ -99,11 +102,20 @@ public final class Links implements AutoCloseable {
         this.turn = new LinkLock(wakeUp);
         this.doorbell = Doorbell.open(self.endpoint().host());
         this.doze = new Doze(self.endpoint().host());
+        this.lifelines = lifelines();
         // Numbers of a later life of this object are higher than those of an earlier one, also under the same
         // incarnation.
         this.lastSession = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
         this.thread = new Thread(this::run, "links-" + self.id());
         thread.setDaemon(true);
+    }
+
+    private Lifelines lifelines() {
+        try {
+            return new Lifelines(self, peer -> peerEnded(peer.id(), peer.incarnation()));
+        } catch (IOException e) {
+            throw new UncheckedIOException("no selector for the lifelines", e);
+        }
     }
 
     /**
@@ -119,6 +131,7 @@ public final class Links implements AutoCloseable {
     /** @param clock the one that {@link #poll} and {@link #offer} are told by */
     public static Links start(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
         Links started = new Links(self, settings, wakeUp, clock);
+        started.lifelines.start();
         started.thread.start();
         return started;
     }
@@ -141,6 +154,7 @@ public final class Links implements AutoCloseable {
                         + " brokers are linked, and maxPeers is " + settings.maxPeers());
             }
             wanted.put(peer.id(), peer);
+            lifelines.follow(wanted.values());
         }
         wantedChanged = true;
         ring();
@@ -150,9 +164,22 @@ public final class Links implements AutoCloseable {
     public void disconnect(BrokerId peer) {
         synchronized (wanted) {
             wanted.remove(peer);
+            lifelines.follow(wanted.values());
         }
         wantedChanged = true;
         ring();
+    }
+
+    /**
+     * From any thread: the process of this life of a peer has ended. What it sent is still read, then it is reported as
+     * lost.
+     */
+    void peerEnded(BrokerId peer, long incarnation) {
+        Link link = links.get(peer);
+        if (link != null) {
+            link.peerEnded(incarnation);
+            ring();
+        }
     }
 
     /**
@@ -271,6 +298,7 @@ public final class Links implements AutoCloseable {
     @Override
     public void close() {
         running = false;
+        lifelines.close();
         try {
             thread.join();
         } catch (InterruptedException e) {

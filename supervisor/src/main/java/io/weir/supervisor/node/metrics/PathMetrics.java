@@ -6,10 +6,13 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.config.value.Limit;
 import io.weir.supervisor.node.BrokerTopics;
+import io.weir.supervisor.node.PathView;
 import io.weir.topics.federation.FederationStats;
 import io.weir.topics.path.PathStats;
+import io.weir.topics.path.TopicLook;
 import io.weir.topics.path.TopicStats;
 import io.weir.topics.path.TopicStats.ChannelStats;
+import io.weir.transport.gateway.GatewayStats;
 import io.weir.transport.link.LinkStats;
 import java.lang.management.ManagementFactory;
 import java.util.List;
@@ -23,7 +26,7 @@ import java.util.function.ToLongFunction;
  * answer, the last answer is shown.
  */
 final class PathMetrics {
-    private static final long PATIENCE_MS = 200;
+    private static final long PATIENCE_MS = 500;
 
     private final BrokerTopics topics;
     private volatile List<TopicStats> last = List.of();
@@ -59,12 +62,12 @@ final class PathMetrics {
         sum(registry, "messages.waiting", "Messages that wait for a token or for room", TopicStats::waiting);
         sum(registry, "messages.unrouted", "Messages that wait for their topic's first channel", TopicStats::unrouted);
         channels(registry, "messages.queued", "Messages that wait for consumers", ChannelStats::queued);
-        channels(registry, "messages.deferred", "Messages that are not due yet", ChannelStats::deferred);
+        channels(registry, "messages.deferred", "Messages that are not due yet", ChannelStats::ownDeferred);
         channels(
                 registry,
                 "messages.in.flight",
-                "Messages with consumers, not acknowledged yet",
-                ChannelStats::inFlight);
+                "Messages that came in here and are with consumers, at whichever broker, not acknowledged yet",
+                ChannelStats::ownInFlight);
         federated(
                 registry,
                 "link.delivered",
@@ -130,6 +133,34 @@ final class PathMetrics {
                 .description("Brokers that are linked now")
                 .register(registry);
         channels(registry, "consumers", "Consumers of all channels", ChannelStats::consumers);
+        gateway(registry);
+    }
+
+    private void gateway(MeterRegistry registry) {
+        Gauge.builder("gateway.connections", topics, t -> t.gatewayStats().connections())
+                .description("Connections to the TCP port")
+                .register(registry);
+        Gauge.builder("gateway.strangers", topics, t -> t.gatewayStats().strangers())
+                .description("Of these, those whose clients have not said yet what is asked of them, such as AUTH")
+                .register(registry);
+        Gauge.builder("gateway.buffers", topics, t -> t.gatewayStats().bufferBytes())
+                .baseUnit("bytes")
+                .description("What clients have half sent or not yet received, and some buffers that are kept for it")
+                .register(registry);
+        gateway(registry, "gateway.refused", "Connections that found no place", GatewayStats::refused);
+        gateway(registry, "gateway.strangers.displaced", "Strangers that gave way to others", GatewayStats::displaced);
+        gateway(
+                registry,
+                "gateway.strangers.late",
+                "Strangers that did not say in time what was asked of them",
+                GatewayStats::late);
+        gateway(registry, "auth.failed", "AUTHs with a secret that no token has", GatewayStats::failedAuths);
+    }
+
+    private void gateway(MeterRegistry registry, String name, String description, ToLongFunction<GatewayStats> value) {
+        FunctionCounter.builder(name, topics, t -> value.applyAsLong(t.gatewayStats()))
+                .description(description)
+                .register(registry);
     }
 
     private void federated(
@@ -181,8 +212,9 @@ final class PathMetrics {
     /** To be called before a scrape. */
     void update() {
         try {
-            last = topics.path().stats().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
-            totals = topics.path().totals().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            PathView view = topics.look().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            last = view.topics().stream().map(TopicLook::stats).toList();
+            totals = view.totals();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
