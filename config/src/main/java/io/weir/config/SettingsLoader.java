@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
@@ -317,7 +318,20 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 List.copyOf(config.getStringList("weir.topics.defaults")),
                 bytes(config, "weir.topics.store-size", 16L << 20, 1L << 40),
                 (int) bytes(config, "weir.topics.max-message-size", 1, 64L << 20),
-                whole(config, "weir.tcp.max-connections", 1, 1_000_000));
+                whole(config, "weir.tcp.max-connections", 1, 1_000_000),
+                text(config, "weir.topics.queue-size").equals("auto")
+                        ? OptionalLong.empty()
+                        : OptionalLong.of(bytes(config, "weir.topics.queue-size", 1L << 20, 1L << 40)),
+                share(config, "weir.topics.topic-share"),
+                share(config, "weir.topics.token-share"));
+    }
+
+    private static double share(Config config, String key) {
+        double share = part(config, key, 0.99);
+        if (share < 0.01) {
+            throw SettingsException.of(key, share, "must be a number from 0.01 to 0.99");
+        }
+        return share;
     }
 
     private static PlacementSettings placement(Config config) {

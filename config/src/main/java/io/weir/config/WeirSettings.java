@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A broker's settings, valid as a whole. {@code reference.conf} says what each key means, and why it has its default.
@@ -120,8 +121,18 @@ public record WeirSettings(
      *
      * @param defaults limits by name, each "PATTERN RATE BURST"
      * @param storeBytes for the bodies of all messages that the broker holds
+     * @param queueBytes of the heap for their places in lines and channels; empty: by the heap's size
+     * @param topicShare the part of both that one topic may take if no other has a backlog
+     * @param tokenShare the same for one client's token
      */
-    public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
+    public record TopicsSettings(
+            List<String> defaults,
+            long storeBytes,
+            int maxMessageBytes,
+            int maxConnections,
+            OptionalLong queueBytes,
+            double topicShare,
+            double tokenShare) {}
 
     /**
      * How publishers are placed: which broker is whose home.

@@ -36,6 +36,19 @@ class SettingsLoaderTest {
         assertThat(settings.broker().id().value()).isEqualTo("b1");
         assertThat(settings.http().address()).isEqualTo(new Endpoint("127.0.0.1", 4151));
         assertThat(settings.cluster().contactPoints()).containsExactly(new Endpoint("127.0.0.1", 4153));
+        assertThat(settings.topics().queueBytes()).as("auto").isEmpty();
+    }
+
+    @Test
+    void shouldReadWhatMessagesMayTake() {
+        environment.put("WEIR_TOPICS_QUEUE_SIZE", "64MiB");
+        environment.put("WEIR_TOPICS_TOPIC_SHARE", "0.5");
+
+        WeirSettings.TopicsSettings topics = load().topics();
+
+        assertThat(topics.queueBytes()).hasValue(64 << 20);
+        assertThat(topics.topicShare()).isEqualTo(0.5);
+        assertThat(topics.tokenShare()).isEqualTo(0.9);
     }
 
     /** Akka's own 30 s and 60 s kept every ledger shut for so long after a store was back. */
@@ -76,6 +89,9 @@ class SettingsLoaderTest {
             WEIR_BROKER_ID               | a b       | weir.broker.id = "a b"
             WEIR_BROKER_ID               | ''        | weir.broker.id is not set
             WEIR_BROKER_DATA_DIR         | ''        | weir.broker.data-dir is not set
+            WEIR_TOPICS_QUEUE_SIZE       | much      | weir.topics.queue-size = "much": must be a size from
+            WEIR_TOPICS_TOPIC_SHARE      | 1         | weir.topics.topic-share = 1.0: must be a number from 0 to 0.99
+            WEIR_TOPICS_TOKEN_SHARE      | 0         | weir.topics.token-share = 0.0: must be a number from 0.01 to 0.99
             WEIR_HTTP_PORT               | 70000     | weir.http.port = 70000: must be a whole number from 1 to 65535
             WEIR_HTTP_PORT               | many      | weir.http.port = "many": must be a whole number from 1 to 65535
             WEIR_CLUSTER_TRANSPORT       | pigeon    | weir.cluster.transport = "pigeon": must be one of tcp, tls-tcp, aeron-udp

@@ -38,6 +38,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
@@ -58,7 +59,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final long STATS_WITHIN_MS = 1_000;
     /** Ten looks a second at what the message path holds are enough for everybody who asks. */
     private static final Duration LOOK_EVERY = Duration.ofMillis(100);
-
 
     /** Where clients reach the brokers that run, as of the last look at the registry. */
     static final class Neighbours implements BrokerDirectory {
@@ -153,13 +153,12 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         warnIfMemoryIsShort(settings.topics().storeBytes() + gateway.maxBufferBytes());
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
-        PathSettings path = PathSettings.defaults();
-        bounds = new PathSettings(
-                path.maxTopics(),
-                path.maxChannels(),
-                settings.topics().storeBytes(),
-                path.definitionWaitNs(),
-                path.maxMessageTimeoutNs());
+        bounds = PathSettings.defaults()
+                .withMemory(
+                        settings.topics().storeBytes(),
+                        queueBytes(settings.topics().queueBytes()),
+                        settings.topics().topicShare(),
+                        settings.topics().tokenShare());
         intakeBounds = new InProcessPublisher.Bounds(
                 gateway.maxMessageBytes(),
                 gateway.maxBodyBytes(),
@@ -181,6 +180,17 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
         recorder = new TopicRecorder(settings.broker().id(), this::path, clock);
+    }
+
+    private static long queueBytes(OptionalLong set) {
+        long heapBytes = Runtime.getRuntime().maxMemory();
+        if (set.orElse(0) > heapBytes / 2) {
+            LOG.warn(
+                    "weir.topics.queue-size is {} MiB, more than half of the heap's {} MiB: set -Xmx (conf/broker.jvm)",
+                    set.getAsLong() >> 20,
+                    heapBytes >> 20);
+        }
+        return set.orElse(heapBytes / 4);
     }
 
     /** Warns at the start, because an allocation that fails later stops the message path for half a second. */

@@ -1,6 +1,7 @@
 package io.weir.topics.federation;
 
 import io.weir.config.value.BrokerId;
+import io.weir.topics.algorithm.LongSegments;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.path.Channel;
 import io.weir.topics.path.OtherBrokers;
@@ -220,6 +221,10 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     Loans loans() {
         return loans;
+    }
+
+    LongSegments segments() {
+        return shards.segments();
     }
 
     int nextSubscription() {

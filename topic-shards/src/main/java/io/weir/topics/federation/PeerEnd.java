@@ -49,7 +49,7 @@ final class PeerEnd implements Publisher {
     private final Int2ObjectHashMap<RemoteSubscription> subscriptions = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<RemoteConsumer> consumers = new Int2ObjectHashMap<>();
     private final ArrayDeque<RemoteConsumer> wantRoom = new ArrayDeque<>();
-    private final LongRing notices = new LongRing();
+    private final LongRing notices;
     private final ArrayDeque<Outcome> outcomes = new ArrayDeque<>();
     private final Forwards forwards = new Forwards();
     private final UnsafeBuffer small = new UnsafeBuffer(new byte[FederationFrames.MAX_SMALL_BYTES]);
@@ -80,6 +80,7 @@ final class PeerEnd implements Publisher {
         this.counters = counters;
         this.maxMessageBytes = maxMessageBytes;
         this.loanCopies = loanCopies;
+        notices = new LongRing(shards.segments());
     }
 
     Peer peer() {
@@ -526,7 +527,7 @@ final class PeerEnd implements Publisher {
         }
         subscriptions.clear();
         for (RemoteConsumer remote : new ArrayList<>(consumers.values())) {
-            remote.close(nowNs);
+            remote.lost(nowNs);
         }
         consumers.clear();
         wantRoom.clear();

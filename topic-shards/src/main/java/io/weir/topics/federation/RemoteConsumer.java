@@ -73,6 +73,14 @@ final class RemoteConsumer implements Subscriber {
         }
     }
 
+    /** The link is lost: what the peer held goes to others, and its consumers may come back. */
+    void lost(long nowNs) {
+        if (consumer != null) {
+            consumer.lost(nowNs);
+            consumer = null;
+        }
+    }
+
     /** What the peer held goes to others. */
     void close(long nowNs) {
         if (consumer != null) {

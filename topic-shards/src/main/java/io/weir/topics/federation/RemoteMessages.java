@@ -1,6 +1,7 @@
 package io.weir.topics.federation;
 
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.LongSegments;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.path.Channel;
 import io.weir.topics.path.RemoteSource;
@@ -24,8 +25,8 @@ final class RemoteMessages implements RemoteSource {
     private final Federation federation;
     private final Channel channel;
     private final MessageStore store;
-    private final LongRing waiting = new LongRing();
-    private final LongRing sinceNs = new LongRing();
+    private final LongRing waiting;
+    private final LongRing sinceNs;
     /** One for each linked peer, while there are consumers. */
     private final List<RemoteSubscription> subscriptions = new ArrayList<>();
 
@@ -44,10 +45,16 @@ final class RemoteMessages implements RemoteSource {
         this.federation = federation;
         this.channel = channel;
         this.store = store;
+        waiting = new LongRing(federation.segments());
+        sinceNs = new LongRing(federation.segments());
     }
 
     Channel channel() {
         return channel;
+    }
+
+    LongSegments segments() {
+        return federation.segments();
     }
 
     @Override
@@ -71,7 +78,8 @@ final class RemoteMessages implements RemoteSource {
             long timestampNs,
             long nowNs) {
         int before = Math.max(0, attempts - 1);
-        int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
+        int message = store.put(
+                channel.account(), null, in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
         if (message == MessageStore.FULL) {
             sendBack(subscription, id, before, 0);
             return;
@@ -225,7 +233,7 @@ final class RemoteMessages implements RemoteSource {
         if (consumed && !refused && subscriptions.size() < peers.size()) {
             openMissing(peers);
         }
-        int room = credit == 0 || store.nearlyFull() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
+        int room = credit == 0 || !channel.hasMemory() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
         boolean sentAll = true;
         for (int i = subscriptions.size() - 1; i >= 0; i--) {
             RemoteSubscription subscription = subscriptions.get(i);

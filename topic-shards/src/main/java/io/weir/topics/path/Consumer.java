@@ -2,6 +2,7 @@ package io.weir.topics.path;
 
 import io.weir.topics.algorithm.InFlight;
 import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.algorithm.SlotBudget;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
@@ -18,18 +19,25 @@ public final class Consumer implements Subscription {
     private final long timeoutNs;
     private final long maxTimeoutNs;
     private final boolean remote;
-    private final InFlight inFlight = new InFlight();
+    private final InFlight inFlight;
     private int ready;
     private boolean full;
     /** Of what it holds, messages of other brokers. */
     private int ofOthers;
 
-    Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
+    Consumer(
+            Channel channel,
+            Subscriber subscriber,
+            long timeoutNs,
+            long maxTimeoutNs,
+            boolean remote,
+            SlotBudget slots) {
         this.channel = channel;
         this.subscriber = subscriber;
         this.timeoutNs = timeoutNs;
         this.maxTimeoutNs = maxTimeoutNs;
         this.remote = remote;
+        inFlight = new InFlight(slots);
     }
 
     /** Whether another broker is behind it. */
@@ -47,7 +55,7 @@ public final class Consumer implements Subscription {
 
     /** Whether it would take a message, unless its buffer proves full. */
     boolean hasCredit() {
-        return !full && inFlight.size() < ready;
+        return !full && inFlight.size() < ready && inFlight.hasRoom();
     }
 
     /** Takes the message if it has credit and room. */
@@ -149,7 +157,12 @@ public final class Consumer implements Subscription {
 
     @Override
     public void close(long nowNs) {
-        channel.left(this, nowNs);
+        channel.left(this, false, nowNs);
+    }
+
+    /** As {@link #close} of another broker that did not say so: its link broke. */
+    public void lost(long nowNs) {
+        channel.left(this, true, nowNs);
     }
 
     void gone(String reason) {
@@ -181,6 +194,15 @@ public final class Consumer implements Subscription {
     /** Of what it holds unacknowledged, messages that other brokers let in. */
     int inFlightOfOthers() {
         return ofOthers;
+    }
+
+    void trim() {
+        inFlight.trim();
+    }
+
+    /** It is gone, and has nothing left. */
+    void free() {
+        inFlight.close();
     }
 
     long nextDeadlineNs() {

@@ -7,10 +7,14 @@ import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.ArrivalRecording;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.DelayTotals;
+import io.weir.topics.algorithm.LongSegments;
+import io.weir.topics.algorithm.MemoryAccount;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
+import io.weir.topics.algorithm.SlotBudget;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
+import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
@@ -34,12 +38,22 @@ public final class Shards implements MessagePort {
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
     private static final long AS_LONG_AS_THE_LINK_NS = TimeUnit.DAYS.toNanos(3650);
+    /** Slower than a peak that comes back at once, sooner than an operator looks. */
+    private static final long GIVE_BACK_NS = TimeUnit.SECONDS.toNanos(10);
+
+    private static final long GIVE_BACK_SOON_NS = TimeUnit.SECONDS.toNanos(1);
+    /** About what a message of a batch takes of the store beside its body and context. */
+    private static final int STORED_WITH_EACH = 48;
+
     private static final String FULL = "this broker's memory for messages is full";
 
     private final PathSettings settings;
     private final Gates gates;
     private final TopicDirectory directory;
     private final MessageStore store;
+    private final MemoryBudget memory;
+    private final LongSegments segments = new LongSegments();
+    private final SlotBudget slots;
     private final Publications publications;
     private final Agenda agenda;
     private final LongSupplier wallMs;
@@ -62,6 +76,7 @@ public final class Shards implements MessagePort {
     private long dropped;
     private long wallOffsetNs;
     private long wallCheckedNs;
+    private long gaveBackNs;
 
     /** @param firstId ids count up from here; what differs between brokers and their lives belongs in the upper bits */
     Shards(
@@ -75,12 +90,15 @@ public final class Shards implements MessagePort {
         this.settings = settings;
         this.gates = gates;
         this.directory = directory;
-        this.store = new MessageStore(settings.storeBytes(), maxMessageBytes);
+        this.store = new MessageStore(settings.storeBytes(), maxMessageBytes, new DirectSlabs());
+        this.memory = new MemoryBudget(store, settings);
+        this.slots = new SlotBudget(settings.maxEntries() / 4);
         this.publications = new Publications(store);
         this.agenda = new Agenda(clock);
         this.wallMs = wallMs;
         nextId = firstId;
         wallCheckedNs = agenda.nowNs();
+        gaveBackNs = wallCheckedNs;
         wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - wallCheckedNs;
     }
 
@@ -99,10 +117,18 @@ public final class Shards implements MessagePort {
         }
         if (shard == null) {
             request.publisher().failed(request.ticket(), "this broker has no room for another topic");
+            return true;
+        }
+        AccessRights.Grant grant = request.publisher().grant();
+        MemoryAccount token = grant == null ? null : store.token(grant.number());
+        int messages = Math.max(1, request.messages());
+        long bytes = request.bodyLength() + (long) messages * (STORED_WITH_EACH + request.contextLength());
+        if (!shard.mayCome(token, bytes, messages)) {
+            shard.line().refuseToStore(request, messages, shard.outOfMemory(grant, bytes, messages), atNs);
         } else if (request.messages() == 0) {
-            publishOne(shard.line(), request, next, atNs);
+            publishOne(shard, token, request, next, atNs);
         } else {
-            publishBatch(shard.line(), request, next, atNs);
+            publishBatch(shard, token, request, next, atNs);
         }
         return true;
     }
@@ -150,22 +176,22 @@ public final class Shards implements MessagePort {
         return which.progress(nowNs, 0, 0);
     }
 
-    private void publishOne(TokenLine line, PublishRequest request, boolean next, long nowNs) {
-        int message = store(request, request.bodyAt(), request.bodyLength(), nowNs);
+    private void publishOne(TopicShard shard, MemoryAccount token, PublishRequest request, boolean next, long nowNs) {
+        int message = store(shard, token, request, request.bodyAt(), request.bodyLength(), nowNs);
         if (message == MessageStore.FULL) {
             request.publisher().failed(request.ticket(), FULL);
             return;
         }
-        line.publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
+        shard.line().publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
     }
 
-    private void publishBatch(TokenLine line, PublishRequest request, boolean next, long nowNs) {
-        Publication publication = publications.begin(
-                request.publisher(), request.ticket(), request.arrivalNs(), nowNs, request.messages());
+    private void publishBatch(TopicShard shard, MemoryAccount token, PublishRequest request, boolean next, long nowNs) {
+        Publication publication =
+                publications.begin(request.publisher(), request.ticket(), request.arrivalNs(), request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
             int length = request.lengthAt(at);
-            int message = store(request, at + Integer.BYTES, length, nowNs);
+            int message = store(shard, token, request, at + Integer.BYTES, length, nowNs);
             if (message == MessageStore.FULL) {
                 publications.end(publication, Publication.Outcome.FAILED, 0, FULL);
                 return;
@@ -173,14 +199,17 @@ public final class Shards implements MessagePort {
             publication.add(message);
             at += Integer.BYTES + length;
         }
-        line.publish(publication, next, nowNs);
+        shard.line().publish(publication, next, nowNs);
     }
 
-    private int store(PublishRequest request, int bodyAt, int bodyLength, long nowNs) {
+    private int store(
+            TopicShard shard, MemoryAccount token, PublishRequest request, int bodyAt, int bodyLength, long nowNs) {
         long deferNs = request.deferNs();
         long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
         // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
         return store.put(
+                shard.account(),
+                token,
                 request.in(),
                 request.contextAt(),
                 request.contextLength(),
@@ -205,9 +234,13 @@ public final class Shards implements MessagePort {
         }
         Subscription subscription = joined.join(subscriber, timeoutNs, settings.maxMessageTimeoutNs(), false);
         if (durable) {
-            directory.channelWanted(shard.name(), channel);
+            nameChannel(shard.name(), channel);
         }
         return subscription;
+    }
+
+    void nameChannel(TopicName topic, String channel) {
+        directory.channelWanted(topic, channel);
     }
 
     /**
@@ -371,7 +404,15 @@ public final class Shards implements MessagePort {
     }
 
     PathStats totals() {
-        return new PathStats(store.bytesInUse(), store.bytesReserved(), store.maxBytes(), store.messages(), dropped);
+        return new PathStats(
+                store.bytesInUse(),
+                store.bytesReserved(),
+                store.maxBytes(),
+                store.messages(),
+                dropped,
+                store.entries(),
+                memory.maxEntries(),
+                memory.refused());
     }
 
     /** Beside the counters of topics and channels, which go with them. */
@@ -448,6 +489,7 @@ public final class Shards implements MessagePort {
         lastShard = null;
         int commands = gates.poll(agenda.clock());
         checkWallClock(atNs);
+        giveMemoryBack(atNs);
         if (agenda.beginLook()) {
             // Backwards, so that one can go with its last channel.
             for (int i = all.size() - 1; i >= 0; i--) {
@@ -455,6 +497,18 @@ public final class Shards implements MessagePort {
             }
         }
         return commands + agenda.serve(commands > 0);
+    }
+
+    /** No message is being worked on, so nobody is in the midst of reading what is freed. */
+    private void giveMemoryBack(long nowNs) {
+        if (nowNs - gaveBackNs >= (slots.scarce() ? GIVE_BACK_SOON_NS : GIVE_BACK_NS)) {
+            gaveBackNs = nowNs;
+            for (int i = 0; i < all.size(); i++) {
+                all.get(i).trim();
+            }
+            segments.trim();
+            store.trim();
+        }
     }
 
     /** A clock that was set is followed; the few milliseconds by which two readings differ are not. */
@@ -480,6 +534,19 @@ public final class Shards implements MessagePort {
 
     MessageStore store() {
         return store;
+    }
+
+    MemoryBudget memory() {
+        return memory;
+    }
+
+    /** Memory for the queues of this path. */
+    public LongSegments segments() {
+        return segments;
+    }
+
+    SlotBudget slots() {
+        return slots;
     }
 
     Publications publications() {

@@ -3,6 +3,7 @@ package io.weir.topics.federation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.LongSegments;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -24,7 +25,7 @@ class FederationFramesTest {
         assertThat(frame.getStringWithoutLengthAscii(FederationFrames.HEADER_BYTES, length - 16))
                 .isEqualTo("orderswork#ephemeral");
 
-        LongRing ids = new LongRing();
+        LongRing ids = new LongRing(new LongSegments());
         for (long id = Long.MAX_VALUE; id > Long.MAX_VALUE - FederationFrames.MAX_IDS; id--) {
             ids.add(id);
         }

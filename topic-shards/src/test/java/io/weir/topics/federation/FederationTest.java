@@ -149,6 +149,23 @@ class FederationTest {
     }
 
     @Test
+    void shouldKeepWhatAnEphemeralChannelHasWhenTheLinkToItsConsumerBreaks() throws Exception {
+        linkTwo();
+        NsqSocket atB = brokers.open(b.consumer(TOPIC, "tail#ephemeral"));
+        awaitConsumers("tail#ephemeral", 1, a, b);
+        publish(a, TOPIC, "m", 20);
+        a.links().disconnect(b.id());
+        await("both have noticed", () -> a.stats().peers() + b.stats().peers() == 0);
+
+        LinkedBroker.join(a, b);
+        atB.send("RDY 100\n");
+        FinishingReader reader = new FinishingReader(atB);
+        reader.start();
+        await("all come", () -> reader.count() == 20);
+        assertThat(reader.bodies()).doesNotHaveDuplicates();
+    }
+
+    @Test
     void shouldHoldBackOnlyTheChannelOfASlowConsumer() throws Exception {
         linkTwo();
         NsqSocket slow = consumer(b, "slow", 1);

@@ -155,7 +155,7 @@ public class LimitBench {
     }
 
     private Publication one(Publication publication) {
-        publication.begin(outcomes, 1, nowNs, nowNs, 1);
+        publication.begin(outcomes, 1, nowNs, 1);
         publication.add(1);
         return publication;
     }

@@ -41,6 +41,10 @@ final class ClientStream {
     private ByteBuffer in;
 
     private int start;
+    /** The bytes that came before the buffer's first. */
+    private long before;
+
+    private final Arrivals arrivals = new Arrivals();
     /** When the first bytes of a command came that is not whole yet, and how many it has in all; 0: there is none. */
     private long begunNs;
 
@@ -92,10 +96,26 @@ final class ClientStream {
     }
 
     /** Reads what the wire has; answers as {@link Wire#read}. */
-    int read() throws IOException {
+    int read(long nowNs) throws IOException {
         int count = ensureIn() ? wire.read(in) : -1;
         used |= count >= 0;
+        if (count > 0) {
+            arrivals.came(before + in.position(), nowNs);
+        }
         return count;
+    }
+
+    /**
+     * When the command that was taken last was whole, however late its turn is. What waits with the kernel or in a
+     * layer counts from when it is read.
+     */
+    long arrivedNs() {
+        return arrivals.timeNs(before + start);
+    }
+
+    /** Whether there is room for bytes that come while commands are held back. */
+    boolean mayReadAhead() {
+        return in == null || in.hasRemaining();
     }
 
     /** Whether a read may find bytes of which the socket knows nothing. */
@@ -109,8 +129,15 @@ final class ClientStream {
 
     /** Throws away what came. */
     void discardIn() {
+        forget(in.position());
         in.clear();
+    }
+
+    /** The buffer's first bytes are carried out, or thrown away. */
+    private void forget(int bytes) {
+        before += bytes;
         start = 0;
+        arrivals.carriedOut(before);
     }
 
     /** Takes out what came: it belongs to the layer that is put in place next. */
@@ -153,13 +180,14 @@ final class ClientStream {
         if (start == 0) {
             return;
         }
+        int carriedOut = start;
         if (start == in.position()) {
             in.clear();
         } else {
             in.limit(in.position()).position(start);
             in.compact();
         }
-        start = 0;
+        forget(carriedOut);
     }
 
     /** After a read that filled the buffer: the next one carries twice as much. */
@@ -185,9 +213,9 @@ final class ClientStream {
     }
 
     private void giveIn() {
+        forget(in.position());
         purse.give(in);
         in = null;
-        start = 0;
     }
 
     void putOk() {

@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Commands are carried out in order, and answers come in order. While the answer of a publication is open, commands
  * that have no answer (FIN, RDY, REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes
- * on one connection keeps acknowledging. At the first command that wants an answer the connection is not read any
- * further. So a throttled topic holds back the others that are published on the same connection.
+ * on one connection keeps acknowledging. From the first command that wants an answer on, commands wait in the buffer,
+ * and when that is full the connection is not read any further. So a throttled topic holds back the others that are
+ * published on the same connection.
  *
  * <p>Errors come in their turn too, behind the answers of the publications before them. Most of them end the
  * connection.
@@ -89,11 +90,8 @@ final class Connection {
     private Commands commands = Commands.AWAITED;
     /** By when a client that is not {@link State#OPEN}, or a stranger, has to be done with it. */
     private long untilNs;
-    /**
-     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer
-     * was whole, however late its turn is. What waits with the kernel or in a layer counts from when it is read.
-     */
-    private long arrivedNs;
+    /** Nothing more will come; noticed while commands are held back, which are carried out all the same. */
+    private boolean allCame;
 
     private long lastHeartbeatNs;
     /**
@@ -156,14 +154,15 @@ final class Connection {
         }
     }
 
-    long arrivedNs() {
-        return arrivedNs;
-    }
-
     void read(long nowNs) {
         int count;
         try {
-            count = stream.read();
+            count = stream.read(nowNs);
+            if (count < 0 && state == State.OPEN && commands == Commands.HELD_BACK) {
+                allCame = true;
+                updateInterest();
+                return;
+            }
         } catch (IOException e) {
             if (negotiation.isHandshaking()) {
                 loop.handshakeFailed(remoteAddress(), e);
@@ -174,9 +173,6 @@ final class Connection {
             loop.closeLater(this);
             return;
         }
-        if (count > 0) {
-            arrivedNs = nowNs;
-        }
         unanswered = 0;
         switch (state) {
             case NEW, OPEN -> {
@@ -184,6 +180,7 @@ final class Connection {
                 process(nowNs);
                 if (full && state == State.OPEN) {
                     stream.growIn();
+                    updateInterest();
                 }
             }
             case UPGRADING -> advance(nowNs);
@@ -470,13 +467,20 @@ final class Connection {
         boolean moves = !negotiation.isBusy();
         boolean reads = moves
                 && !negotiation.speaksFirst()
-                && (state == State.UPGRADING ? negotiation.wantsBytes() : commands != Commands.HELD_BACK);
+                && (state == State.UPGRADING
+                        ? negotiation.wantsBytes()
+                        : commands != Commands.HELD_BACK || readsAhead());
         boolean writes = moves && stream.hasUnsent();
         int wanted = (reads ? SelectionKey.OP_READ : 0) | (writes ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
             interest = wanted;
             key.interestOps(wanted);
         }
+    }
+
+    /** What comes while a publication waits is read as far as there is room, so that its time counts from now. */
+    private boolean readsAhead() {
+        return !allCame && !publisher.isIdle() && stream.mayReadAhead();
     }
 
     /** Now and then: the heartbeat, and whether the client is still there. */

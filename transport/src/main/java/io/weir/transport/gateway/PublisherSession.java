@@ -83,7 +83,7 @@ final class PublisherSession implements Publisher {
 
     private PublishRequest begin(Verb verb) {
         return loop.request()
-                .begin(this, open.add(verb, decoder.messages()), stream.in(), connection.arrivedNs())
+                .begin(this, open.add(verb, decoder.messages()), stream.in(), stream.arrivedNs())
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
                 .follows(forwardedTo);
     }
@@ -164,6 +164,11 @@ final class PublisherSession implements Publisher {
     @Override
     public String group() {
         return negotiation.identity().group();
+    }
+
+    @Override
+    public AccessRights.Grant grant() {
+        return negotiation.grant();
     }
 
     @Override

@@ -70,7 +70,10 @@ public class GatewayFuzzTest {
 
     private static int clients(GatewayLoop loop, RecordingPort port) {
         CompletableFuture<Integer> answer = new CompletableFuture<>();
-        port.work.add(() -> answer.complete(IntStream.range(0, loop.connections()).mapToObj(loop::client).toList().size()));
+        port.work.add(() -> answer.complete(IntStream.range(0, loop.connections())
+                .mapToObj(loop::client)
+                .toList()
+                .size()));
         loop.wakeUp();
         return answer.orTimeout(20, TimeUnit.SECONDS).join();
     }

@@ -7,10 +7,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The names under which this broker is asked for. A web page from elsewhere can have a name of its own made to mean this
- * broker's address (DNS rebinding), and its visitor's browser then takes both for one site. The browser still says in
- * the Host header which name it asked for, and that page can't choose: an address, localhost or a name of this broker's
- * it is not.
+ * The names under which this broker is asked for. A web page from elsewhere can have a name of its own made to mean
+ * this broker's address (DNS rebinding), and its visitor's browser then takes both for one site. The browser still says
+ * in the Host header which name it asked for, and that page can't choose: an address, localhost or a name of this
+ * broker's it is not.
  */
 final class HostNames {
     private static final Pattern IPV4 = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}");
@@ -30,8 +30,8 @@ final class HostNames {
     /** @param names where {@code *} stands for anything */
     HostNames(List<String> names) {
         own = names.stream()
-                .map(name -> Pattern.compile(
-                        Stream.of(name.toLowerCase(Locale.ROOT).split("\\*", -1))
+                .map(name ->
+                        Pattern.compile(Stream.of(name.toLowerCase(Locale.ROOT).split("\\*", -1))
                                 .map(Pattern::quote)
                                 .reduce((a, b) -> a + ".*" + b)
                                 .orElse("")))

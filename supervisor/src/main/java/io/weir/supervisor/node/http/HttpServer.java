@@ -3,10 +3,11 @@ package io.weir.supervisor.node.http;
 import static akka.http.javadsl.model.HttpMethods.GET;
 import static akka.http.javadsl.model.HttpMethods.POST;
 
+import akka.NotUsed;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.Behaviors;
-import akka.NotUsed;
 import akka.http.javadsl.Http;
+import akka.http.javadsl.IncomingConnection;
 import akka.http.javadsl.ServerBinding;
 import akka.http.javadsl.model.HttpMethod;
 import akka.http.javadsl.model.HttpMethods;
@@ -16,7 +17,6 @@ import akka.http.javadsl.model.StatusCodes;
 import akka.http.javadsl.model.headers.Allow;
 import akka.http.javadsl.model.headers.HttpChallenge;
 import akka.http.javadsl.model.headers.WWWAuthenticate;
-import akka.http.javadsl.IncomingConnection;
 import akka.stream.KillSwitches;
 import akka.stream.UniqueKillSwitch;
 import akka.stream.javadsl.Flow;
@@ -285,8 +285,7 @@ public final class HttpServer implements AutoCloseable {
         return Answers.error(
                 StatusCodes.MISDIRECTED_REQUEST,
                 "UNKNOWN_HOST",
-                "this broker is not asked for as '" + host
-                        + "': use its address, or add the name to weir.http.names");
+                "this broker is not asked for as '" + host + "': use its address, or add the name to weir.http.names");
     }
 
     /** 400 if the request was wrong, 503 if it could not be carried out just now. */

@@ -70,24 +70,22 @@ final class TopicRoutes {
                         (topics, call, request) -> topics.changeLimit(topic(call), request.checked())),
                 changeTo(
                         PUT, ONE + "/delivery", (topics, call, request) -> topics.changeDelivery(topic(call), request)),
-                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true).thenCompose(broker::toldEverywhere)),
-                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false).thenCompose(broker::toldEverywhere)),
+                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false)
+                        .thenCompose(broker::toldEverywhere)),
                 Route.of(PUT, CHANNEL, Access.ADMIN, this::putChannel),
                 change(DELETE, CHANNEL, (topics, call) -> topics.deleteChannel(topic(call), call.path("channel"))),
                 change(
                         DELETE,
                         CHANNEL + "/limit",
                         (topics, call) -> topics.unlimitChannel(topic(call), call.path("channel"))),
-                change(
-                        POST,
-                        CHANNEL + "/pause",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), true)
-                                .thenCompose(broker::toldEverywhere)),
-                change(
-                        POST,
-                        CHANNEL + "/resume",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), false)
-                                .thenCompose(broker::toldEverywhere)));
+                change(POST, CHANNEL + "/pause", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, CHANNEL + "/resume", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), false)
+                        .thenCompose(broker::toldEverywhere)));
     }
 
     private interface Change {

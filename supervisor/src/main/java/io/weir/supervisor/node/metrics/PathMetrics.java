@@ -30,7 +30,7 @@ final class PathMetrics {
 
     private final BrokerTopics topics;
     private volatile List<TopicStats> last = List.of();
-    private volatile PathStats totals = new PathStats(0, 0, 0, 0, 0);
+    private volatile PathStats totals = PathStats.NONE;
 
     PathMetrics(MeterRegistry registry, BrokerTopics topics) {
         this.topics = topics;
@@ -48,7 +48,7 @@ final class PathMetrics {
         bytes(
                 registry,
                 "message.store.used",
-                "Taken by messages; publishers wait from 7/8 of the most on",
+                "Taken by messages; a topic's publishers wait when it has its part of the most",
                 PathStats::storeBytes);
         bytes(
                 registry,
@@ -58,6 +58,16 @@ final class PathMetrics {
         bytes(registry, "message.store.max", "The most that messages may take", PathStats::storeMaxBytes);
         Gauge.builder("messages.held", this, metrics -> metrics.totals.messages())
                 .description("Messages that this broker holds, each once however many channels have it")
+                .register(registry);
+        Gauge.builder("message.entries", this, metrics -> metrics.totals.entries())
+                .description(
+                        "Places of messages in lines, channels and with consumers; one of three channels has three")
+                .register(registry);
+        Gauge.builder("message.entries.max", this, metrics -> metrics.totals.maxEntries())
+                .description("The most places there may be")
+                .register(registry);
+        FunctionCounter.builder("messages.refused.memory", this, metrics -> metrics.totals.refused())
+                .description("Messages refused because their topic or token had its part of the memory")
                 .register(registry);
         sum(registry, "messages.waiting", "Messages that wait for a token or for room", TopicStats::waiting);
         sum(registry, "messages.unrouted", "Messages that wait for their topic's first channel", TopicStats::unrouted);
