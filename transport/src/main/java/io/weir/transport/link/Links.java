@@ -7,6 +7,7 @@ import io.weir.transport.MediaDriverProcess;
 import java.net.InetSocketAddress;
 import java.nio.channels.SelectableChannel;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,7 +19,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.agrona.DirectBuffer;
-import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -54,8 +54,10 @@ public final class Links implements AutoCloseable {
 
     private static final long TEND_SETTLED_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private final PeerAddress self;
+    private volatile PeerAddress self;
     private final LinkSettings settings;
+    private final LinkKeys keys;
+    private final SecureRandom random = new SecureRandom();
     private final Runnable wakeUp;
     private final Doorbell doorbell;
     private final Doze doze;
@@ -76,7 +78,6 @@ public final class Links implements AutoCloseable {
     private boolean more;
     private Throwable handlerError;
     private final AtomicLong refusedUnknownPeer = new AtomicLong();
-    private long lastSession;
 
     private Aeron aeron;
     private boolean clientFailed;
@@ -87,7 +88,6 @@ public final class Links implements AutoCloseable {
     private long attentiveUntilNs;
 
     private final LongSupplier clock;
-    private UnsafeBuffer scratch;
 
     private Links(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
         this.clock = clock;
@@ -95,13 +95,11 @@ public final class Links implements AutoCloseable {
         this.retryAtNs = attentiveUntilNs;
         this.self = self;
         this.settings = settings;
+        this.keys = new LinkKeys(settings.maxPeers());
         this.wakeUp = wakeUp;
         this.turn = new LinkLock(wakeUp);
         this.doorbell = Doorbell.open(self.endpoint().host());
         this.doze = new Doze(self.endpoint().host());
-        // Numbers of a later life of this object are higher than those of an earlier one, also under the same
-        // incarnation.
-        this.lastSession = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
         this.thread = new Thread(this::run, "links-" + self.id());
         thread.setDaemon(true);
     }
@@ -125,6 +123,33 @@ public final class Links implements AutoCloseable {
 
     public BrokerId self() {
         return self.id();
+    }
+
+    /** Before the first {@link #connect}: the life that the store has given to this process. */
+    public void begin(long incarnation) {
+        self = self.in(incarnation);
+    }
+
+    /** From any thread: what peers need for {@link #agree}, over a connection that proves who sent it. */
+    public byte[] publicKey() {
+        return keys.publicKey();
+    }
+
+    /**
+     * From any thread: links to this life of a peer that leave the host are sealed with what the two keys make. They
+     * stay down until then.
+     *
+     * @throws IllegalArgumentException if it is no such key, or those of {@code maxPeers} brokers are known
+     */
+    public void agree(BrokerId peer, long incarnation, byte[] publicKey) {
+        keys.agree(peer, incarnation, publicKey);
+        ring();
+    }
+
+    /** From any thread: whether the link to this broker can't come up for want of its key. */
+    public boolean lacksKeyOf(BrokerId peer) {
+        Link link = links.get(peer);
+        return link != null && link.lacksKey();
     }
 
     /**
@@ -151,6 +176,7 @@ public final class Links implements AutoCloseable {
         synchronized (wanted) {
             wanted.remove(peer);
         }
+        keys.forget(peer);
         wantedChanged = true;
         ring();
     }
@@ -172,10 +198,7 @@ public final class Links implements AutoCloseable {
      */
     public boolean offer(BrokerId peer, int length, BodyWriter writer, long arrivalNs, long nowNs) {
         Link link = linkFor(peer, length);
-        if (scratch == null || scratch.capacity() < length) {
-            scratch = new UnsafeBuffer(new byte[length]);
-        }
-        return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs), scratch);
+        return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs));
     }
 
     /**
@@ -185,6 +208,7 @@ public final class Links implements AutoCloseable {
         for (int i = 0; i < toKnock.size(); i++) {
             Link link = toKnock.get(i);
             link.owesKnock = false;
+            link.flush();
             InetSocketAddress door = link.peersDoorbell();
             if (door != null) {
                 doorbell.knock(door);
@@ -395,8 +419,17 @@ public final class Links implements AutoCloseable {
         }
     }
 
-    long nextSession() {
-        return ++lastSession;
+    /** One that nobody can guess. */
+    long newSession() {
+        return 1 + random.nextLong(Long.MAX_VALUE);
+    }
+
+    LinkKeys keys() {
+        return keys;
+    }
+
+    long nowNs() {
+        return clock.getAsLong();
     }
 
     /**
@@ -426,13 +459,13 @@ public final class Links implements AutoCloseable {
             if (link == null && isLeaving(address.id())) {
                 wantedChanged = true; // its loss has to be reported before it is connected anew
             } else if (link == null) {
-                link = new Link(self, address, settings, this);
+                link = new Link(self, address, settings, settings.termBytes(now.size()), this);
                 if (aeron != null) {
                     link.attach(aeron, clock.getAsLong());
                 }
                 links.put(address.id(), link);
             } else {
-                link.expectAtLeast(address.incarnation());
+                link.expect(address.incarnation());
             }
         }
         present = concat();
