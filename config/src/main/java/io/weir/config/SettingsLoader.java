@@ -8,6 +8,7 @@ import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigValueFactory;
 import io.weir.config.WeirSettings.BrokerSettings;
 import io.weir.config.WeirSettings.ClusterSettings;
+import io.weir.config.WeirSettings.ClusterTls;
 import io.weir.config.WeirSettings.DemandWindowSettings;
 import io.weir.config.WeirSettings.HttpSettings;
 import io.weir.config.WeirSettings.PlacementSettings;
@@ -155,6 +156,13 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         for (Endpoint contact : settings.cluster().contactPoints()) {
             endpoints.add(Map.of("host", contact.host(), "port", contact.port()));
         }
+        settings.cluster().tls().ifPresent(tls -> {
+            String engine = "akka.remote.artery.ssl.rotating-keys-engine.";
+            derived.put("akka.remote.artery.transport", "tls-tcp");
+            derived.put(engine + "cert-file", tls.certificate().toString());
+            derived.put(engine + "key-file", tls.key().toString());
+            derived.put(engine + "ca-cert-file", tls.authority().toString());
+        });
         derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
         Config config = ConfigFactory.empty("derived");
         for (Map.Entry<String, Object> entry : derived.entrySet()) {
@@ -167,6 +175,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         ClusterSettings cluster = cluster(config);
         Endpoint tcp = new Endpoint(text(config, "weir.tcp.host"), port(config, "weir.tcp.port"));
         HttpSettings http = http(config, cluster, tcp);
+        refuseAnOpenCluster(cluster);
         return new WeirSettings(
                 broker(config),
                 cluster,
@@ -178,7 +187,46 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 topics(config),
                 placement(config),
                 aeronDirectory(config, cluster),
-                new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")));
+                new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")),
+                oneOf(config, "weir.aeron.seal", "network", "always").equals("always"));
+    }
+
+    /** Whoever reaches a broker's cluster port without TLS can do what a broker can. */
+    private static void refuseAnOpenCluster(ClusterSettings cluster) {
+        boolean open = cluster.tls().isEmpty();
+        if (open && cluster.transport().equals("tls-tcp")) {
+            throw new SettingsException("weir.cluster.transport is tls-tcp, but weir.cluster.tls is not set: set its"
+                    + " certificate, key and authority, which 'weir certs init' and 'weir certs issue' make");
+        }
+        if (open && !cluster.address().loopback()) {
+            throw new SettingsException("weir.cluster.tls is not set, but other brokers reach this one at "
+                    + cluster.address() + ", and so may strangers: make certificates with 'weir certs init' and"
+                    + " 'weir certs issue', and set weir.cluster.tls.certificate, key and authority; or set"
+                    + " weir.cluster.host to a loopback address");
+        }
+        if (!open && cluster.transport().equals("aeron-udp")) {
+            throw new SettingsException(
+                    "weir.cluster.transport is aeron-udp, which has no TLS, but weir.cluster.tls is set: set transport to tcp");
+        }
+    }
+
+    private static Optional<ClusterTls> tls(Config config) {
+        Optional<Path> certificate = file(config, "weir.cluster.tls.certificate");
+        Optional<Path> key = file(config, "weir.cluster.tls.key");
+        Optional<Path> authority = file(config, "weir.cluster.tls.authority");
+        if (certificate.isEmpty() && key.isEmpty() && authority.isEmpty()) {
+            return Optional.empty();
+        }
+        if (certificate.isEmpty() || key.isEmpty() || authority.isEmpty()) {
+            throw new SettingsException(
+                    "weir.cluster.tls has only some of certificate, key and authority: set all three, or none");
+        }
+        return Optional.of(new ClusterTls(certificate.get(), key.get(), authority.get()));
+    }
+
+    private static Optional<Path> file(Config config, String key) {
+        String name = text(config, key);
+        return name.isEmpty() ? Optional.empty() : Optional.of(path(key, name));
     }
 
     private static BrokerSettings broker(Config config) {
@@ -235,6 +283,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 new Endpoint(host, port(config, "weir.cluster.port")),
                 new Endpoint(host, port(config, "weir.cluster.management-port")),
                 oneOf(config, "weir.cluster.transport", "tcp", "tls-tcp", "aeron-udp"),
+                tls(config),
                 method,
                 List.copyOf(contacts),
                 required,

@@ -21,7 +21,8 @@ public record WeirSettings(
         TopicsSettings topics,
         PlacementSettings placement,
         Optional<Path> aeronDirectory,
-        Endpoint link) {
+        Endpoint link,
+        boolean sealLoopback) {
 
     /** The broker's name, and the directory that belongs to it alone. */
     public record BrokerSettings(BrokerId id, Path dataDir) {}
@@ -32,12 +33,16 @@ public record WeirSettings(
             Endpoint address,
             Endpoint management,
             String transport,
+            Optional<ClusterTls> tls,
             String discoveryMethod,
             List<Endpoint> contactPoints,
             int requiredContactPoints,
             Duration foundingPatience,
             Duration leaveTimeout,
             Duration rejoinBackoff) {}
+
+    /** What the broker proves itself with to others, and knows them by: files in PEM format. */
+    public record ClusterTls(Path certificate, Path key, Path authority) {}
 
     /**
      * The broker's HTTP server.

@@ -110,6 +110,9 @@ class SettingsLoaderTest {
             WEIR_TCP_TLS_KEY             | /a.key    | only one of weir.tcp.tls.certificate and weir.tcp.tls.key is set
             WEIR_TCP_TLS_CLIENT_CA       | /ca.pem   | it would do nothing
             WEIR_HTTP_HOST               | 0.0.0.0   | weir.http.admin-token is empty, but this broker binds to 0.0.0.0:4151
+            WEIR_CLUSTER_TRANSPORT       | tls-tcp   | weir.cluster.tls is not set: set its certificate, key and authority
+            WEIR_CLUSTER_TLS_KEY         | /a.key    | has only some of certificate, key and authority
+            WEIR_AERON_SEAL              | never     | weir.aeron.seal = "never": must be one of network, always
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | '' | must list every broker's management address
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | nowhere | 'nowhere' is not HOST:PORT
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | a:1,b:2,c:3 | must be a majority of the 3 contact points
@@ -118,6 +121,30 @@ class SettingsLoaderTest {
         environment.put(variable, value);
 
         assertThatThrownBy(this::load).isInstanceOf(SettingsException.class).hasMessageContaining(message);
+    }
+
+    @Test
+    void shouldRefuseAClusterThatStrangersReachUnlessItHasCertificates() {
+        environment.put("WEIR_CLUSTER_HOST", "10.1.2.3");
+        environment.put("WEIR_HTTP_ADMIN_TOKEN", "0123456789abcdef");
+        assertThatThrownBy(this::load)
+                .isInstanceOf(SettingsException.class)
+                .hasMessageContaining("weir.cluster.tls is not set, but other brokers reach this one at 10.1.2.3:")
+                .hasMessageContaining("weir certs init");
+
+        environment.put("WEIR_CLUSTER_TLS_CERTIFICATE", "/b.pem");
+        environment.put("WEIR_CLUSTER_TLS_KEY", "/b.key");
+        environment.put("WEIR_CLUSTER_TLS_AUTHORITY", "/a.pem");
+        SettingsLoader loaded = SettingsLoader.load(Optional.empty(), environment);
+        assertThat(loaded.settings().cluster().tls())
+                .contains(new WeirSettings.ClusterTls(Path.of("/b.pem"), Path.of("/b.key"), Path.of("/a.pem")));
+        assertThat(loaded.akka().getString("akka.remote.artery.transport")).isEqualTo("tls-tcp");
+        assertThat(loaded.akka().getString("akka.remote.artery.ssl.rotating-keys-engine.key-file"))
+                .isEqualTo("/b.key");
+
+        environment.put("WEIR_CLUSTER_TRANSPORT", "aeron-udp");
+        environment.put("WEIR_AERON_DIRECTORY", "/dev/shm/d");
+        assertThatThrownBy(this::load).hasMessageContaining("aeron-udp, which has no TLS");
     }
 
     @Test

@@ -38,6 +38,7 @@ import io.weir.topics.definition.TopicRows;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -103,10 +104,14 @@ final class BrokerNode {
                     RowNews news = new RowNews(
                             context.getSystem(), supply, follower, with.me().broker());
                     startTopics(context, sharding, with, topics, news);
+                    Optional<ActorRef<LinkKeyExchange.Command>> keys = topics.links()
+                            .map(links -> context.spawn(
+                                    LinkKeyExchange.create(with.me().broker(), links), LinkKeyExchange.NAME));
                     context.spawn(
                             Membership.create(incarnation, views.andThen(view -> {
                                 supply.tell(new SupplyCoordinator.Members(addresses(view)));
                                 news.members(addresses(view));
+                                keys.ifPresent(to -> to.tell(new LinkKeyExchange.Members(addresses(view))));
                             })),
                             "membership");
                     startApi(context, topics);

@@ -18,6 +18,7 @@ import io.weir.transport.MediaDriverProcess;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -71,6 +72,7 @@ public final class BrokerProcess implements AutoCloseable {
         Failpoints failpoints = failpoints();
         this.loaded = loaded;
         this.settings = loaded.settings();
+        settings.cluster().tls().ifPresent(files -> BrokerTls.check(files, Instant.now()));
         this.directory = DataDirectory.lock(settings.broker().dataDir());
         this.registry = new BrokerRegistry(settings.store());
         this.registryReader = new Thread(this::readRegistry, "weir-registry-reader");
@@ -145,7 +147,7 @@ public final class BrokerProcess implements AutoCloseable {
     private void runOneLife(boolean first) throws InterruptedException {
         long incarnation;
         try {
-            incarnation = registry.nextIncarnation(settings, topics.linkWord());
+            incarnation = registry.nextIncarnation(settings, topics::linkWord);
         } catch (StoreException e) {
             if (first) {
                 throw e;

@@ -267,9 +267,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return Optional.ofNullable(intake);
     }
 
-    /** How the others link to this broker; empty if they can't. */
-    String linkWord() {
-        return links.map(BrokerLinks::word).orElse("");
+    Optional<BrokerLinks> links() {
+        return links;
+    }
+
+    /** How the others link to this broker in the life that begins; empty if they can't. */
+    String linkWord(long incarnation) {
+        return links.map(to -> to.word(incarnation)).orElse("");
     }
 
     /** The brokers that the registry knows. */

@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -99,31 +100,32 @@ public final class BrokerRegistry implements AutoCloseable {
     /**
      * Begins a new life of a broker: the next incarnation, written before anyone can use it.
      *
-     * @param link how the others link to it, in words that only they need to understand
+     * @param link how the others link to it in that life, in words that only they need to understand
      */
-    public long nextIncarnation(WeirSettings broker, String link) {
+    public long nextIncarnation(WeirSettings broker, LongFunction<String> link) {
         String id = broker.broker().id().value();
         return store.call(opened -> {
             insertIfMissing(opened, id);
-            try (PreparedStatement update = opened.prepareStatement(
-                            "UPDATE weir_broker SET incarnation = incarnation + 1,"
-                                    + " tcp = ?, http = ?, cluster_address = ?, link = ?, pid = ?, running = TRUE WHERE id = ?");
-                    PreparedStatement select =
-                            opened.prepareStatement("SELECT incarnation FROM weir_broker WHERE id = ?")) {
+            try (PreparedStatement next = opened.prepareStatement(
+                            "UPDATE weir_broker SET incarnation = incarnation + 1 WHERE id = ? RETURNING incarnation");
+                    PreparedStatement update = opened.prepareStatement(
+                            "UPDATE weir_broker SET tcp = ?, http = ?, cluster_address = ?, link = ?, pid = ?,"
+                                    + " running = TRUE WHERE id = ?")) {
+                next.setString(1, id);
+                long incarnation;
+                try (ResultSet rows = next.executeQuery()) {
+                    rows.next();
+                    incarnation = rows.getLong(1);
+                }
                 update.setString(1, broker.tcp().toString());
                 update.setString(2, broker.http().address().toString());
                 update.setString(3, broker.cluster().address().toString());
-                update.setString(4, link);
+                update.setString(4, link.apply(incarnation));
                 update.setLong(5, ProcessHandle.current().pid());
                 update.setString(6, id);
                 update.executeUpdate();
-                select.setString(1, id);
-                try (ResultSet rows = select.executeQuery()) {
-                    rows.next();
-                    long incarnation = rows.getLong(1);
-                    opened.commit();
-                    return incarnation;
-                }
+                opened.commit();
+                return incarnation;
             }
         });
     }

@@ -49,7 +49,7 @@ class BrokerRegistryTest {
             registry.awaitStore();
             List<Long> mine = new ArrayList<>();
             for (int i = 0; i < each; i++) {
-                mine.add(registry.nextIncarnation(settings, "a link"));
+                mine.add(registry.nextIncarnation(settings, life -> "a link"));
             }
             return mine;
         });
@@ -105,8 +105,8 @@ class BrokerRegistryTest {
         WeirSettings settings = patient(store, "b1");
         BrokerRegistry registry = registry(settings);
         registry.awaitStore();
-        long first = registry.nextIncarnation(settings, "a link");
-        long second = registry.nextIncarnation(settings, "a link");
+        long first = registry.nextIncarnation(settings, life -> "a link");
+        long second = registry.nextIncarnation(settings, life -> "a link");
 
         registry.markStopped(settings.broker().id(), first);
         assertThat(registry.brokers())

@@ -134,7 +134,8 @@ final class Loans {
                     && loan.restingMicros() >= 0
                     && loan.restingMicros() <= Limit.MAX_BURST_MICROS
                     // So large that no difference of two overflows.
-                    && Math.abs(loan.freeMicros()) <= Long.MAX_VALUE / 4;
+                    && loan.freeMicros() >= -(Long.MAX_VALUE / 4)
+                    && loan.freeMicros() <= Long.MAX_VALUE / 4;
             if (!sound) {
                 return false;
             }

@@ -306,7 +306,10 @@ final class PeerEnd implements Publisher {
         subscriptions.remove(remote.id);
     }
 
-    /** One frame; false if it is malformed. */
+    /**
+     * One frame; false if it can't be read, or says what no broker says. The link begins anew then, because what the
+     * frame was about would never be answered. What can be answered is, and the link goes on.
+     */
     boolean onFrame(DirectBuffer in, int at, int length, long arrivalNs, long nowNs) {
         return switch (FederationFrames.typeOf(in, at, length)) {
             case FederationFrames.SUBSCRIBE -> onSubscribe(in, at, length, nowNs);
@@ -336,9 +339,13 @@ final class PeerEnd implements Publisher {
                 || !FederationFrames.isName(in, topicAt, topicLength)
                 || !FederationFrames.isName(in, channelAt, channelLength)
                 || !isWindow(window)
-                || consumers.containsKey(id)
-                || consumers.size() >= MOST_SUBSCRIPTIONS) {
+                || consumers.containsKey(id)) {
             return false;
+        }
+        if (consumers.size() >= MOST_SUBSCRIPTIONS) {
+            federation.countMalformed();
+            noticeLater(FederationFrames.ENDED, id);
+            return notices.size() <= MOST_SUBSCRIPTIONS;
         }
         TopicName topic = new TopicName(in.getStringWithoutLengthAscii(topicAt, topicLength));
         String channel = in.getStringWithoutLengthAscii(channelAt, channelLength);
@@ -413,7 +420,8 @@ final class PeerEnd implements Publisher {
             // Unanswered it would be in flight for ever. Not at once, because it would come again at once.
             remote.messages.sendBack(
                     remote, FederationFrames.id(in, at), FederationFrames.attempts(in, at), Federation.RETRY_NS);
-            return false;
+            federation.countMalformed();
+            return true;
         }
         FederationCounters.count(counters.receivedFromPeers);
         remote.messages.arrived(
@@ -456,8 +464,7 @@ final class PeerEnd implements Publisher {
                         ? bodyLength <= longest
                         : messages > 0 && FederationFrames.isBatch(in, bodyAt, bodyLength, messages, longest));
         if (!sound) {
-            refuse(in, at);
-            return false;
+            return refuse(in, at);
         }
         unanswered++;
         FederationCounters.count(counters.publishedForPeers);
@@ -474,14 +481,17 @@ final class PeerEnd implements Publisher {
     /**
      * Whoever sent it waits for an outcome, unless it sends more than it may have open, which no broker of ours does.
      */
-    private void refuse(DirectBuffer publication, int at) {
-        if (unanswered < Forwards.MOST) {
-            unanswered++;
-            failed(
-                    FederationFrames.id(publication, at),
-                    "it cannot be read, or a message in it is larger than the " + maxMessageBytes
-                            + " bytes of weir.topics.max-message-size");
+    private boolean refuse(DirectBuffer publication, int at) {
+        if (unanswered >= Forwards.MOST) {
+            return false;
         }
+        federation.countMalformed();
+        unanswered++;
+        failed(
+                FederationFrames.id(publication, at),
+                "it cannot be read, or a message in it is larger than the " + maxMessageBytes
+                        + " bytes of weir.topics.max-message-size");
+        return true;
     }
 
     private boolean onOutcome(DirectBuffer in, int at, int length) {

@@ -1,5 +1,6 @@
 package io.weir.transport.link;
 
+import io.weir.config.Endpoint;
 import io.weir.config.value.BrokerId;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -19,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,7 +63,7 @@ final class Lifelines implements AutoCloseable {
         }
     }
 
-    private final PeerAddress self;
+    private final Supplier<PeerAddress> self;
     private final Consumer<PeerAddress> ended;
     private final Selector selector;
     private final Thread thread;
@@ -72,12 +74,15 @@ final class Lifelines implements AutoCloseable {
     private volatile List<PeerAddress> wanted = List.of();
     private volatile boolean running = true;
 
-    /** @param ended called by this object's thread with a peer whose process has ended */
-    Lifelines(PeerAddress self, Consumer<PeerAddress> ended) throws IOException {
+    /**
+     * @param self who this process is by now: the store gives it its incarnation
+     * @param ended called by this object's thread with a peer whose process has ended
+     */
+    Lifelines(Supplier<PeerAddress> self, Consumer<PeerAddress> ended) throws IOException {
         this.self = self;
         this.ended = ended;
         selector = Selector.open();
-        thread = new Thread(this::run, "lifelines-" + self.id());
+        thread = new Thread(this::run, "lifelines-" + self.get().id());
         thread.setDaemon(true);
     }
 
@@ -91,15 +96,13 @@ final class Lifelines implements AutoCloseable {
             server = ServerSocketChannel.open();
             server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
             server.configureBlocking(false);
-            server.bind(
-                    new InetSocketAddress(
-                            self.endpoint().host(), self.endpoint().port()),
-                    BACKLOG);
+            Endpoint here = self.get().endpoint();
+            server.bind(new InetSocketAddress(here.host(), here.port()), BACKLOG);
             server.register(selector, SelectionKey.OP_ACCEPT);
         } catch (IOException e) {
             LOG.warn(
                     "TCP port {} can't be had ({}): should this process be killed, the other brokers notice by its silence only",
-                    self.endpoint(),
+                    self.get().endpoint(),
                     e.getMessage());
             close(server);
             server = null;
@@ -141,7 +144,7 @@ final class Lifelines implements AutoCloseable {
                 selector.select(this::onReady, settled ? 0 : leftMs);
             }
         } catch (IOException e) {
-            LOG.warn("lifelines of {} failed: {}", self.id(), e.toString());
+            LOG.warn("lifelines of {} failed: {}", self.get().id(), e.toString());
         } finally {
             lines.values().forEach(line -> close(line.channel));
             guests.forEach(Lifelines::close);
@@ -195,7 +198,7 @@ final class Lifelines implements AutoCloseable {
             SocketChannel guest = server.accept();
             while (guest != null) {
                 guest.configureBlocking(false);
-                if (guests.size() < MOST && guest.write(ByteBuffer.wrap(greeting(self))) > 0) {
+                if (guests.size() < MOST && guest.write(ByteBuffer.wrap(greeting(self.get()))) > 0) {
                     guest.register(selector, SelectionKey.OP_READ);
                     guests.add(guest);
                 } else {

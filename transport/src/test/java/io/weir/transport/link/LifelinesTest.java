@@ -33,7 +33,7 @@ class LifelinesTest {
     }
 
     private Lifelines start(PeerAddress self) throws IOException {
-        Lifelines started = new Lifelines(self, ended::add);
+        Lifelines started = new Lifelines(() -> self, ended::add);
         started.start();
         return started;
     }
