@@ -107,6 +107,7 @@ final class BrokerNode {
                             Membership.create(incarnation, views.andThen(view -> {
                                 supply.tell(new SupplyCoordinator.Members(addresses(view)));
                                 news.members(addresses(view));
+                                topics.placement().ifPresent(placement -> placement.members(addresses(view)));
                             })),
                             "membership");
                     startApi(context, topics);

@@ -165,7 +165,7 @@ final class Capacities {
         double high = 1e11;
         while (high / low > 1.01) {
             double middle = Math.sqrt(low * high);
-            PlacedTopic with = new PlacedTopic(topic.name(), topic.limit(), Slo.p99((long) middle), topic.batch());
+            PlacedTopic with = new PlacedTopic(topic.name(), topic.limit(), Slo.p99((long) middle));
             boolean fits = new BucketForecast(with, model.get(), 1)
                     .predict(assignment, broker, otherRate)
                     .fits(with.slo());

@@ -1,5 +1,6 @@
 package io.weir.supervisor.placement;
 
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -57,6 +58,8 @@ final class Distributor {
      * What it goes by.
      *
      * @param me whoever decides, one name a life
+     * @param ttlMs for how long a registration that nobody renews is kept
+     * @param registeredOnly whether topics are placed that somebody registered for, and no others
      */
     record Settings(
             String me,
@@ -65,7 +68,9 @@ final class Distributor {
             double capacity,
             LoadDistribution.Settings fitting,
             long brokenForNs,
-            long pauseNs) {
+            long pauseNs,
+            long ttlMs,
+            boolean registeredOnly) {
         static Settings of(PlacementSettings settings, String me) {
             return new Settings(
                     me,
@@ -75,7 +80,9 @@ final class Distributor {
                     new LoadDistribution.Settings(
                             settings.settle().toNanos(), settings.round().toNanos(), true),
                     settings.brokenFor().toNanos(),
-                    settings.pause().toNanos());
+                    settings.pause().toNanos(),
+                    settings.registration().toMillis(),
+                    settings.mode() == PlacementMode.REGISTERED);
         }
     }
 
@@ -114,7 +121,7 @@ final class Distributor {
         this.random = random;
         this.startedNs = nowNs;
         topics = new TopicPlacements(settings, limits);
-        publishers = new ReportedPublishers(topics);
+        publishers = new ReportedPublishers(topics, new Registrations(settings.ttlMs, nowNs));
         capacities = new Capacities(settings.capacity);
         seating = new Seating(settings.me, publishers, capacities);
         due = new DueTopics(settings, startedNs, topics, publishers, seating);
@@ -202,12 +209,13 @@ final class Distributor {
             adoptOthers(topic, decided, nowNs);
             topic.storedNs = startedNs;
         }
+        publishers.restore(topic, nowNs);
         return topic;
     }
 
     // What brokers say
 
-    Heard report(Report report, long nowNs) {
+    Heard report(Report report, long nowNs, long nowMs) {
         if (report.problem() != null) {
             absurdReports++;
             return Heard.ABSURD;
@@ -219,27 +227,27 @@ final class Distributor {
         if (joins) {
             due.brokerJoined();
         }
-        publishersOf(report, nowNs);
+        publishersOf(report, nowNs, nowMs);
         publishers.takeBursts(report);
         return Heard.TAKEN;
     }
 
-    private void publishersOf(Report report, long nowNs) {
+    private void publishersOf(Report report, long nowNs, long nowMs) {
         for (Report.OfTopic each : report.topics()) {
             // An ephemeral topic goes with its last consumer: not worth measuring for.
             if (!each.topic().ephemeral()) {
-                take(report.broker(), each, report.windowNs(), nowNs);
+                take(report.broker(), each, report.windowNs(), nowNs, nowMs);
             }
         }
     }
 
-    private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs) {
+    private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs, long nowMs) {
         TopicPlacement topic = topic(of.topic(), nowNs);
         if (topic == null || topic.gone) {
             publishers.unknownTopic(of.topic(), broker);
             return;
         }
-        publishers.take(topic, broker, of, nowNs);
+        publishers.take(topic, broker, of, nowNs, nowMs);
         DelayCounts.Window window = Report.window(of);
         if (window.messages() > 0) {
             topic.measured(broker, window, nowNs);
@@ -277,16 +285,24 @@ final class Distributor {
         }
     }
 
+    /** The registrations that are in the store, at the start. */
+    void registered(List<Decisions.Registered> rows, long nowNs) {
+        publishers.registrations().load(rows);
+        topics.all().forEach(topic -> publishers.restore(topic, nowNs));
+    }
+
     /**
-     * A publisher registers at a broker before it publishes; the broker reports it from then on. Empty: the broker is
-     * not known here (yet).
+     * A publisher registers before it publishes.
      *
      * @param group empty: none
      */
-    Optional<Registration> declare(BrokerId at, TopicName name, long id, double rate, String group, long nowNs) {
-        return publishers.reports(at)
-                ? Optional.of(publishers.declare(at, topic(name, nowNs), name, id, rate, group, nowNs))
-                : Optional.empty();
+    Registration declare(TopicName name, long id, double rate, String group, long nowNs, long nowMs) {
+        return publishers.declare(topic(name, nowNs), name, id, rate, group, nowNs, nowMs);
+    }
+
+    /** It counts from now on only while it publishes; false if it was not registered. */
+    boolean withdraw(TopicName name, long id, long nowNs) {
+        return publishers.withdraw(name, id, nowNs);
     }
 
     /** Brokers that have to report everything again. */
@@ -297,7 +313,9 @@ final class Distributor {
     // What it decides
 
     /** To be called every second or so, and after reports. */
-    List<Proposal> work(long nowNs) {
+    List<Proposal> work(long nowNs, long nowMs) {
+        publishers.registrations().topics().forEach(name -> topic(name, nowNs));
+        publishers.expire(nowNs, nowMs);
         if (nowNs - startedNs < LEARN_NS) {
             return List.of();
         }

@@ -78,6 +78,9 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         /** Negative: not yet. */
         private double reportedRate = -1;
 
+        private double size = 1;
+        private double reportedSize;
+        private byte registered;
         private String group;
     }
 
@@ -257,11 +260,14 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         double seconds = windowNs / 1e9;
         for (int i = 0; i < attendance.ids().length; i++) {
             Known before = publishers.get(attendance.ids()[i]);
+            boolean unmeasured = before != null && before.rate < 0;
             if (before == null) {
                 // It came during the window, which therefore says nothing about its rate yet.
                 Known fresh = new Known();
                 fresh.group = attendance.groups()[i];
                 fresh.rate = attendance.expectedRates()[i] > 0 ? attendance.expectedRates()[i] : -1;
+                fresh.registered = attendance.registered()[i];
+                fresh.size = size(attendance, i, 1);
                 publishers.put(attendance.ids()[i], fresh);
             } else if (attendance.expectedRates()[i] > 0) {
                 before.rate = attendance.expectedRates()[i];
@@ -269,14 +275,26 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 double measured = attendance.messages()[i] / seconds;
                 before.rate = before.rate < 0 ? measured : (1 - WEIGHT) * before.rate + WEIGHT * measured;
             }
-            if (before != null && !before.group.equals(attendance.groups()[i])) {
-                before.group = attendance.groups()[i];
-                before.reportedRate = -1;
+            if (before != null) {
+                double size = size(attendance, i, before.size);
+                before.size = unmeasured ? size : (1 - WEIGHT) * before.size + WEIGHT * size;
+                if (!before.group.equals(attendance.groups()[i])
+                        || before.registered != attendance.registered()[i]) {
+                    before.group = attendance.groups()[i];
+                    before.registered = attendance.registered()[i];
+                    before.reportedRate = -1;
+                }
             }
         }
         for (long id : attendance.left()) {
             publishers.remove(id);
         }
+    }
+
+    private static double size(Attendance attendance, int i, double usual) {
+        return attendance.sendings()[i] == 0
+                ? usual
+                : Math.max(1, attendance.messages()[i] / (double) attendance.sendings()[i]);
     }
 
     private static void addBursts(Attendance attendance, List<Report.Bursts> bursts) {
@@ -301,17 +319,23 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         publishers.forEach((id, each) -> {
             boolean news = each.reportedRate < 0
                     || Math.abs(each.rate - each.reportedRate)
-                            > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.reportedRate));
+                            > Math.max(LEAST_NEWS, NEWS * Math.max(each.rate, each.reportedRate))
+                    || Math.abs(each.size - each.reportedSize) > NEWS * Math.max(each.size, each.reportedSize);
             if (each.rate >= 0 && news) {
                 each.reportedRate = each.rate;
+                each.reportedSize = each.size;
                 ids.add(id);
             }
         });
         float[] rates = new float[ids.size()];
+        float[] sizes = new float[rates.length];
+        byte[] registered = new byte[rates.length];
         String[] groups = new String[ids.size()];
         for (int i = 0; i < rates.length; i++) {
             Known each = publishers.get(ids.get(i));
             rates[i] = (float) each.rate;
+            sizes[i] = (float) each.size;
+            registered[i] = each.registered;
             groups[i] = each.group;
         }
         return new Report.OfTopic(
@@ -319,6 +343,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 reseated.contains(topic) ? -1 : seated.getOrDefault(topic, 0L),
                 ids.stream().mapToLong(Long::longValue).toArray(),
                 rates,
+                sizes,
+                registered,
                 groups,
                 left,
                 window == null ? 0 : window.batches(),
@@ -368,6 +394,8 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 of.revision(),
                 Arrays.copyOfRange(of.ids(), from, to),
                 Arrays.copyOfRange(of.rates(), from, to),
+                Arrays.copyOfRange(of.sizes(), from, to),
+                Arrays.copyOfRange(of.registered(), from, to),
                 Arrays.copyOfRange(of.groups(), from, to),
                 from == 0 ? of.left() : new long[0],
                 from == 0 ? of.batches() : 0,

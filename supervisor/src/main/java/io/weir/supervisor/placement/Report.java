@@ -3,6 +3,7 @@ package io.weir.supervisor.placement;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.federation.PlacementTable;
 import java.util.Arrays;
 import java.util.List;
 
@@ -22,6 +23,7 @@ public record Report(
     /** What one message holds at most, about: a frame between brokers is 256 KiB. */
     static final int MOST_BYTES = 100_000;
 
+    private static final float MOST_AT_ONCE = 1e7f;
     private static final long LONGEST_NS = 120_000_000_000L;
 
     /**
@@ -30,6 +32,8 @@ public record Report(
      * @param revision of the decision by which the broker went all the while; −1 if that changed
      * @param ids publishers that are new, or whose rate has changed
      * @param rates theirs, in messages a second
+     * @param sizes how many messages each sends at once
+     * @param registered whether each said who it is, as in {@link PlacementTable.Attendance}
      * @param groups theirs; empty: none
      * @param left publishers that are gone
      * @param batches publications that passed here
@@ -41,6 +45,8 @@ public record Report(
             long revision,
             long[] ids,
             float[] rates,
+            float[] sizes,
+            byte[] registered,
             String[] groups,
             long[] left,
             long batches,
@@ -98,6 +104,17 @@ public record Report(
         if (of.left == null || of.delays == null || of.ids.length != of.rates.length) {
             return "something is missing of " + of.topic;
         }
+        if (of.sizes == null
+                || of.registered == null
+                || of.ids.length != of.sizes.length
+                || of.ids.length != of.registered.length) {
+            return "sizes or registrations are missing of " + of.topic;
+        }
+        for (float size : of.sizes) {
+            if (!(size >= 1 && size <= MOST_AT_ONCE)) {
+                return "somebody sends " + size + " messages at once to " + of.topic;
+            }
+        }
         if (of.ids.length != of.groups.length || of.batches < 0 || of.delays.length % 2 != 0) {
             return "its numbers for " + of.topic + " do not match";
         }
@@ -111,7 +128,7 @@ public record Report(
 
     /** What it takes in a message, rather too much than too little. */
     static int bytes(OfTopic of) {
-        int bytes = 160 + 9 * of.left.length + 4 * of.delays.length + 18 * of.ids.length;
+        int bytes = 160 + 9 * of.left.length + 4 * of.delays.length + 24 * of.ids.length;
         for (String group : of.groups) {
             bytes += 3 * group.length();
         }

@@ -126,12 +126,16 @@ class PlacementAgentTest {
 
     /** Publishes as the message path does, and answers where it would go; null: nowhere else. */
     private BrokerId publish(long id, String group, double expectedRate, int messages) {
+        return onPath(() -> publishHere(id, group, expectedRate, messages));
+    }
+
+    private BrokerId publishHere(long id, String group, double expectedRate, int messages) {
         byte[] name = ORDERS.value().getBytes(StandardCharsets.US_ASCII);
         PublishRequest request = new PublishRequest()
                 .begin(new Someone(id, group, expectedRate), 0, ByteBuffer.wrap(name), clock.get())
                 .topic(0, name.length)
                 .batch(0, 0, messages);
-        return onPath(() -> table.homeOf(request));
+        return table.homeOf(request);
     }
 
     /** Half a second passes, and what the agent then reports. */
@@ -278,7 +282,7 @@ class PlacementAgentTest {
         int publishers = 2 * Report.MOST_PUBLISHERS + 10;
         onPath(() -> {
             for (long id = 1; id <= publishers; id++) {
-                table.register(ORDERS, id, "g", 5);
+                publishHere(id, "g", 5, 1);
             }
             return true;
         });

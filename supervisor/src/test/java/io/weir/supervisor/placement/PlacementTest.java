@@ -8,6 +8,7 @@ import akka.actor.testkit.typed.javadsl.TestProbe;
 import akka.actor.typed.ActorRef;
 import com.typesafe.config.ConfigFactory;
 import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -36,6 +38,8 @@ class PlacementTest {
     private final StoredDecisions store = new StoredDecisions();
     private final AtomicLong clock = new AtomicLong(1_000_000_000L);
     private final TestProbe<PlacementAgent.Command> agent = kit.createTestProbe();
+    private final AtomicInteger news = new AtomicInteger();
+    private PlacementMode mode = PlacementMode.ALL;
     private int number;
 
     @AfterEach
@@ -102,23 +106,31 @@ class PlacementTest {
     void shouldRegisterWhoeverSaysWhoItIsAndRefuseAnotherGroup() {
         ActorRef<Placement.Command> placement = placement("one");
         TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
+        store.away = true;
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause())
-                .as("before the broker has reported")
+                .as("before it has read the store")
                 .isEqualTo(Placement.RegisterRefusal.NOT_YET);
+        store.away = false;
         run(placement, 3);
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isNull();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 6, "north", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 6, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).as("again").isNull();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "south", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "south", outcomes.getRef()));
         Placement.RegisterOutcome refused = outcomes.receiveMessage();
         assertThat(refused.cause()).isEqualTo(Placement.RegisterRefusal.CONTRADICTORY_GROUP);
         assertThat(refused.text()).contains("publisher 77", "'south'", "'north'");
-        placement.tell(new Placement.Register(HERE, ORDERS, 78, -1, "", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 78, -1, "", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.IMPOSSIBLE_RATE);
-        placement.tell(new Placement.Register(HERE, new TopicName("other"), 77, 5, "", outcomes.getRef()));
+        placement.tell(new Placement.Register(new TopicName("other"), 77, 5, "", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.UNKNOWN_TOPIC);
+
+        assertThat(store.registrations())
+                .as("stored before it was answered")
+                .extracting(Decisions.Registered::id, Decisions.Registered::rate, Decisions.Registered::group)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple(77L, 6.0, "north"));
+        assertThat(news.get()).as("every broker looks").isPositive();
 
         TestProbe<Placement.Explained> explained = kit.createTestProbe();
         placement.tell(new Placement.Explain(ORDERS, explained.getRef()));
@@ -127,6 +139,17 @@ class PlacementTest {
         await("it is placed with the others", placement, () -> store.get(ORDERS)
                 .filter(decision -> decision.homes().containsKey(77L))
                 .isPresent());
+
+        placement.tell(new Placement.Unregister(ORDERS, 78, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.NOT_REGISTERED);
+        store.away = true;
+        placement.tell(new Placement.Unregister(ORDERS, 77, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause())
+                .as("the store is away")
+                .isEqualTo(Placement.RegisterRefusal.NOT_YET);
+        store.away = false;
+        await("it is written when the store is back", placement, () -> store.registrations()
+                .isEmpty());
     }
 
     private boolean askedForAll() {
@@ -204,7 +227,8 @@ class PlacementTest {
                 new Placement.Show("a", 5, views.getRef()),
                 new Placement.Explain(ORDERS, explained.getRef()),
                 new Placement.Explained(Optional.of(topic)),
-                new Placement.Register(HERE, ORDERS, 7, 2.5, "north", registered.getRef()),
+                new Placement.Register(ORDERS, 7, 2.5, "north", registered.getRef()),
+                new Placement.Unregister(ORDERS, 7, registered.getRef()),
                 new Placement.RegisterOutcome(Placement.RegisterRefusal.CONTRADICTORY_GROUP, "why"),
                 new Placement.RegisterOutcome(null, ""),
                 new Placement.Explained(Optional.empty()),
@@ -234,7 +258,7 @@ class PlacementTest {
     private ActorRef<Placement.Command> placement(String me) {
         return kit.spawn(Placement.create(new Placement.Dependencies(
                 new PlacementSettings(
-                        true,
+                        mode,
                         "srtm",
                         Duration.ofMillis(10),
                         1_000,
@@ -243,14 +267,17 @@ class PlacementTest {
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(30),
                         Duration.ofMinutes(5),
-                        true),
+                        true,
+                        Duration.ofHours(1)),
                 me,
                 topic -> topic.equals(ORDERS) ? Optional.of(Limit.of(10_000, 100)) : Optional.empty(),
                 store,
                 Runnable::run,
                 new PlacementCounters(),
+                news::incrementAndGet,
                 new Random(1),
-                clock::get)));
+                clock::get,
+                () -> clock.get() / 1_000_000)));
     }
 
     private void run(ActorRef<Placement.Command> placement, int seconds) {
@@ -288,9 +315,11 @@ class PlacementTest {
     private Report report(int of) {
         long[] ids = of % 20 == 0 ? LongStream.rangeClosed(1, 10).toArray() : new long[0];
         float[] rates = new float[ids.length];
+        float[] sizes = new float[ids.length];
         String[] groups = new String[ids.length];
         for (int i = 0; i < ids.length; i++) {
             rates[i] = 20;
+            sizes[i] = 1;
             groups[i] = "";
         }
         long revision =
@@ -301,7 +330,10 @@ class PlacementTest {
                 session,
                 of % 20,
                 500_000_000L,
-                List.of(new Report.OfTopic(ORDERS, revision, ids, rates, groups, new long[0], 100, new int[] {5, 100})),
+                List.of(new Report.OfTopic(
+                        ORDERS, revision, ids, rates, sizes, new byte[ids.length], groups, new long[0], 100, new int[] {
+                            5, 100
+                        })),
                 List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})));
     }
 }
