@@ -37,6 +37,7 @@ final class DecisionDrafts {
         run.proposed = assignment.revision();
         if (news) {
             run.sinceRevision = revision;
+            topic.gathered.clear();
         }
         capacities.allocate(topic, run.rates());
         BrokerCapacities room = capacities.of(run.brokers, topic);

@@ -20,9 +20,11 @@ import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
 
@@ -110,6 +112,9 @@ final class Distributor {
     private final PlacementQuestions questions;
     /** Stored decisions on topics that do not exist here yet. */
     private final Map<TopicName, Decision> early = new HashMap<>();
+
+    /** Topics of which something was gathered, by the broker that let their messages pass. */
+    private final Map<BrokerId, Set<TopicPlacement>> measured = new HashMap<>();
 
     private long moves;
     private long lostRaces;
@@ -229,6 +234,8 @@ final class Distributor {
         }
         publishersOf(report, nowNs, nowMs);
         publishers.takeBursts(report);
+        report.delivered().forEach(each -> delivered(report.broker(), each, report.windowNs(), nowNs));
+        measure(report.broker(), report.windowNs(), nowNs);
         return Heard.TAKEN;
     }
 
@@ -248,31 +255,55 @@ final class Distributor {
             return;
         }
         publishers.take(topic, broker, of, nowNs, nowMs);
-        DelayCounts.Window window = Report.window(of);
-        if (window.messages() > 0) {
-            topic.measured(broker, window, nowNs);
-            measure(topic, broker, of.revision(), window, windowNs, nowNs);
+        TopicPlacement.note(topic.passed, broker, Report.window(of.delays()), nowNs);
+    }
+
+    /** Consumers may be anywhere: what their brokers count says how the broker fares that let the messages pass. */
+    private void delivered(BrokerId at, Report.Delivered of, long windowNs, long nowNs) {
+        TopicPlacement topic = topics.find(of.topic()).orElse(null);
+        if (topic == null) {
+            return;
+        }
+        DelayCounts.Window window = Report.window(of.delays());
+        TopicPlacement.note(topic.seen, of.home(), window, nowNs);
+        TopicPlacement.note(topic.late, at, Report.window(of.late()), nowNs);
+        boolean settled = topic.run == null
+                || of.revision() >= topic.run.sinceRevision && of.revision() <= topic.revision();
+        if (window.messages() > 0 && settled && publishers.reports(of.home())) {
+            topic.gathered
+                    .computeIfAbsent(of.home(), fresh -> new TopicPlacement.Gathered())
+                    .add(window, nowNs - windowNs);
+            measured.computeIfAbsent(of.home(), fresh -> new HashSet<>()).add(topic);
+        }
+    }
+
+    /** Once for each report of the broker, so that a window is not counted as often as there are consumers' brokers. */
+    private void measure(BrokerId home, long windowNs, long nowNs) {
+        Set<TopicPlacement> those = measured.remove(home);
+        if (those != null) {
+            for (TopicPlacement topic : those) {
+                TopicPlacement.Gathered gathered = topic.gathered.remove(home);
+                if (gathered != null && !topic.gone) {
+                    measure(topic, home, gathered, windowNs, nowNs);
+                }
+            }
         }
     }
 
     private void measure(
-            TopicPlacement topic,
-            BrokerId broker,
-            long revision,
-            DelayCounts.Window window,
-            long windowNs,
-            long nowNs) {
+            TopicPlacement topic, BrokerId broker, TopicPlacement.Gathered gathered, long windowNs, long nowNs) {
+        DelayCounts.Window window = gathered.window();
         Slo slo = topic.placed.slo();
         long tooSlow = window.longerThan(slo.latencyNs());
         Run run = topic.run;
         if (run != null) {
             int index = run.brokers.indexOf(broker);
-            if (index >= 0 && revision >= run.sinceRevision && revision <= topic.revision()) {
+            if (index >= 0) {
                 run.distribution.onMeasurement(
                         index,
                         new Measurement(
                                 run.distribution.assignment().revision(),
-                                nowNs - windowNs,
+                                gathered.fromNs(),
                                 nowNs,
                                 window.batches(),
                                 window.messages(),
@@ -342,6 +373,7 @@ final class Distributor {
 
     private void loseSilentBrokers(long nowNs) {
         publishers.loseSilentBrokers(nowNs);
+        measured.keySet().removeIf(broker -> !publishers.reports(broker));
         // Also brokers at which an earlier life of this singleton placed publishers, and that are not there now.
         Map<BrokerId, List<TopicPlacement>> affected = new HashMap<>();
         for (TopicPlacement topic : topics.all()) {
@@ -424,6 +456,7 @@ final class Distributor {
                 fitting(members),
                 random,
                 nowNs);
+        topic.gathered.clear();
         topic.run = new Run(distribution, candidates, publishers.ids(members), policy, trigger);
         capacities.allocate(topic, topic.run.rates());
     }

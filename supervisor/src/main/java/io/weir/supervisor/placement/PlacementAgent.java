@@ -16,6 +16,7 @@ import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.federation.PlacementTable;
 import io.weir.topics.federation.PlacementTable.Attendance;
 import io.weir.topics.federation.PlacementTable.Seats;
+import io.weir.topics.path.Delivered;
 import io.weir.topics.path.MessagePath;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -65,7 +66,11 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
 
     private record LookDue() implements Command {}
 
-    private record Taken(List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays) implements Command {}
+    private record Taken(
+            List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays, List<Delivered> deliveries)
+            implements Command {}
+
+    private record TakenHalf(List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays) {}
 
     private record NotTaken(String why) implements Command {}
 
@@ -169,6 +174,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         this.clock = clock;
         this.wallClock = wallClock;
         takenNs = clock.getAsLong();
+        path.measure(null);
         timers.startTimerWithFixedDelay(new ReportDue(), every);
         follower = new RowFollower<>(
                 context,
@@ -201,7 +207,11 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             taking = true;
             getContext()
                     .pipeToSelf(
-                            take().thenCombine(path.takeDelays(), Taken::new),
+                            take().thenCombine(path.takeDelays(), TakenHalf::new)
+                                    .thenCombine(
+                                            path.takeDeliveries(),
+                                            (half, deliveries) ->
+                                                    new Taken(half.attendances, half.delays, deliveries)),
                             (taken, failure) -> failure == null ? taken : new NotTaken(failure.getMessage()));
         }
         return this;
@@ -246,11 +256,18 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 news.put(topic, of);
             }
         }
+        List<Report.Delivered> delivered = new ArrayList<>();
+        taken.deliveries.forEach(each -> delivered.add(new Report.Delivered(
+                each.topic(),
+                each.home() == null ? here : each.home(),
+                revision(each.topic()),
+                Report.sparse(each.delays()),
+                Report.sparse(each.late()))));
         reseated.clear();
         known.values().removeIf(Map::isEmpty);
         List<Report.Bursts> bursts = new ArrayList<>();
         taken.attendances.forEach(attendance -> addBursts(attendance, bursts));
-        send(new ArrayList<>(news.values()), bursts, windowNs);
+        send(new ArrayList<>(news.values()), bursts, delivered, windowNs);
         seatLeftOvers();
         return this;
     }
@@ -340,7 +357,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         }
         return new Report.OfTopic(
                 topic,
-                reseated.contains(topic) ? -1 : seated.getOrDefault(topic, 0L),
+                revision(topic),
                 ids.stream().mapToLong(Long::longValue).toArray(),
                 rates,
                 sizes,
@@ -351,37 +368,67 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 window == null ? new int[0] : Report.sparse(window));
     }
 
+    private long revision(TopicName topic) {
+        return reseated.contains(topic) ? -1 : seated.getOrDefault(topic, 0L);
+    }
+
     /** In messages of bounded size; at least one, because a broker that is silent counts as gone. */
-    private void send(List<Report.OfTopic> news, List<Report.Bursts> allBursts, long windowNs) {
-        List<Report.OfTopic> next = new ArrayList<>();
-        List<Report.Bursts> bursts = new ArrayList<>();
-        int bytes = 0;
+    private void send(
+            List<Report.OfTopic> news,
+            List<Report.Bursts> allBursts,
+            List<Report.Delivered> allDelivered,
+            long windowNs) {
+        Pages pages = new Pages(windowNs);
         for (Report.OfTopic of : news) {
             for (int from = 0; from == 0 || from < of.ids().length; from += Report.MOST_PUBLISHERS) {
                 Report.OfTopic part = part(of, from);
-                if (!next.isEmpty() && bytes + Report.bytes(part) > Report.MOST_BYTES) {
-                    tell(next, bursts, windowNs);
-                    next = new ArrayList<>();
-                    bytes = 0;
-                }
-                next.add(part);
-                bytes += Report.bytes(part);
+                pages.room(Report.bytes(part));
+                pages.topics.add(part);
             }
         }
         for (Report.Bursts of : allBursts) {
             for (int from = 0; from < of.ids().length; from += Report.MOST_BURSTING) {
                 Report.Bursts part = of.part(from);
-                if (bytes > 0 && bytes + part.bytes() > Report.MOST_BYTES) {
-                    tell(next, bursts, windowNs);
-                    next = new ArrayList<>();
-                    bursts = new ArrayList<>();
-                    bytes = 0;
-                }
-                bursts.add(part);
-                bytes += part.bytes();
+                pages.room(part.bytes());
+                pages.bursts.add(part);
             }
         }
-        tell(next, bursts, windowNs);
+        for (Report.Delivered of : allDelivered) {
+            pages.room(of.bytes());
+            pages.delivered.add(of);
+        }
+        pages.tell();
+    }
+
+    /** The messages of one report. */
+    private final class Pages {
+        private final long windowNs;
+        private List<Report.OfTopic> topics = new ArrayList<>();
+        private List<Report.Bursts> bursts = new ArrayList<>();
+        private List<Report.Delivered> delivered = new ArrayList<>();
+        private int bytes;
+
+        private Pages(long windowNs) {
+            this.windowNs = windowNs;
+        }
+
+        /** Begins the next message if this one has no room for so many bytes more. */
+        private void room(int more) {
+            if (bytes > 0 && bytes + more > Report.MOST_BYTES) {
+                tell();
+                topics = new ArrayList<>();
+                bursts = new ArrayList<>();
+                delivered = new ArrayList<>();
+                bytes = 0;
+            }
+            bytes += more;
+        }
+
+        private void tell() {
+            placement.tell(new Placement.Reported(
+                    new Report(here, session, number++, windowNs, topics, bursts, delivered),
+                    getContext().getSelf()));
+        }
     }
 
     private static Report.OfTopic part(Report.OfTopic of, int from) {
@@ -400,12 +447,6 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 from == 0 ? of.left() : new long[0],
                 from == 0 ? of.batches() : 0,
                 from == 0 ? of.delays() : new int[0]);
-    }
-
-    private void tell(List<Report.OfTopic> part, List<Report.Bursts> bursts, long windowNs) {
-        placement.tell(new Placement.Reported(
-                new Report(here, session, number++, windowNs, part, bursts),
-                getContext().getSelf()));
     }
 
     private Behavior<Command> onSendAll() {

@@ -80,6 +80,29 @@ final class TopicPlacement {
         }
     }
 
+    /** Several brokers' counts of messages that one let pass. */
+    static final class Gathered {
+        private final int[] counts = new int[DelayCounts.CLASSES];
+        private long messages;
+        private long fromNs;
+
+        void add(DelayCounts.Window window, long windowFromNs) {
+            fromNs = messages == 0 ? windowFromNs : Math.min(fromNs, windowFromNs);
+            messages += window.messages();
+            for (int i = 0; i < counts.length; i++) {
+                counts[i] += window.counts()[i];
+            }
+        }
+
+        DelayCounts.Window window() {
+            return new DelayCounts.Window(messages, messages, counts);
+        }
+
+        long fromNs() {
+            return fromNs;
+        }
+    }
+
     /** A topic on its way to its place. */
     static final class Run {
         final LoadDistribution distribution;
@@ -124,7 +147,15 @@ final class TopicPlacement {
 
     final TopicName name;
     final int index;
+    /** From arrival at the cluster to a consumer, by the broker that let the messages pass ... */
     final Map<BrokerId, Seen> seen = new HashMap<>();
+    /** ... from arrival to passing the limit there ... */
+    final Map<BrokerId, Seen> passed = new HashMap<>();
+    /** ... and of messages that waited for a consumer, by the broker where they did. */
+    final Map<BrokerId, Seen> late = new HashMap<>();
+    /** What consumers' brokers have said of a broker's messages since that one reported last. */
+    final Map<BrokerId, Gathered> gathered = new HashMap<>();
+
     final Deque<String> refusals = new ArrayDeque<>();
     final LongHashSet newcomers = new LongHashSet();
     private LongHashSet seated = new LongHashSet();
@@ -225,8 +256,10 @@ final class TopicPlacement {
         return seated.size();
     }
 
-    void measured(BrokerId broker, DelayCounts.Window window, long nowNs) {
-        seen.computeIfAbsent(broker, fresh -> new Seen(nowNs)).add(window, nowNs);
+    static void note(Map<BrokerId, Seen> where, BrokerId broker, DelayCounts.Window window, long nowNs) {
+        if (window.messages() > 0) {
+            where.computeIfAbsent(broker, fresh -> new Seen(nowNs)).add(window, nowNs);
+        }
     }
 
     /** How many publishers change their homes by a decision. */

@@ -379,17 +379,27 @@ class DistributorTest {
                 of(ORDERS, new long[] {1}, new float[] {1}, new float[0], 0, new int[0]),
                 of(null, new long[0], new float[0], new float[0], 1, new int[0]))) {
             assertThat(distributor.report(
-                            new Report(liar, 1, 0, 1_000, List.of(absurd), List.of()), cluster.nowNs, cluster.nowMs()))
+                            new Report(liar, 1, 0, 1_000, List.of(absurd), List.of(), List.of()), cluster.nowNs, cluster.nowMs()))
                     .isEqualTo(Heard.ABSURD);
         }
         assertThat(distributor.report(
-                        new Report(liar, 1, 0, -5, List.of(sound), List.of()), cluster.nowNs, cluster.nowMs()))
+                        new Report(liar, 1, 0, -5, List.of(sound), List.of(), List.of()), cluster.nowNs, cluster.nowMs()))
                 .isEqualTo(Heard.ABSURD);
+        for (Report.Delivered absurd : List.of(
+                new Report.Delivered(ORDERS, null, 0, new int[0], new int[0]),
+                new Report.Delivered(ORDERS, liar, 0, new int[] {3, -5}, new int[0]),
+                new Report.Delivered(ORDERS, liar, 0, new int[0], new int[] {-1, 5}))) {
+            assertThat(distributor.report(
+                            new Report(liar, 1, 0, 1_000, List.of(), List.of(), List.of(absurd)),
+                            cluster.nowNs,
+                            cluster.nowMs()))
+                    .isEqualTo(Heard.ABSURD);
+        }
         assertThat(distributor.publishers().brokers()).doesNotContain(liar);
         for (float rate : new float[] {Float.NaN, -1, Float.POSITIVE_INFINITY}) {
             Report.OfTopic impossible = of(ORDERS, new long[] {7}, new float[] {rate}, new float[] {1}, 0, new int[0]);
             assertThat(distributor.report(
-                            new Report(liar, 1, 0, 1_000, List.of(impossible), List.of()),
+                            new Report(liar, 1, 0, 1_000, List.of(impossible), List.of(), List.of()),
                             cluster.nowNs,
                             cluster.nowMs()))
                     .isEqualTo(Heard.TAKEN);
@@ -416,7 +426,7 @@ class DistributorTest {
                         cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs, cluster.nowMs()))
                 .isEqualTo(Heard.GAP);
         assertThat(distributor.report(
-                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of(), List.of()),
+                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of(), List.of(), List.of()),
                         cluster.nowNs,
                         cluster.nowMs()))
                 .isEqualTo(Heard.GAP);
@@ -631,5 +641,45 @@ class DistributorTest {
                 .mapToLong(Decision.Part::predictedP99Ns)
                 .max()
                 .orElseThrow();
+    }
+
+    /** A broker whose messages take long on their way to consumers elsewhere is slow, however fast they pass its limit. */
+    @Test
+    void shouldJudgeABrokerByWhatItsMessagesTakeUntilConsumersAtOtherBrokersHaveThem() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.consumersAt = cluster.brokers.get(3);
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
+        assertThat(cluster.stored("orders").parts())
+                .as("seed %d", seed)
+                .hasSizeGreaterThan(1)
+                .allMatch(part -> part.rate() <= 500);
+        // What was measured in the rounds before is not shown any more then.
+        cluster.pass(60, distributor);
+        PlacementView.OfTopic view =
+                distributor.questions().explain(ORDERS, cluster.nowNs).orElseThrow();
+        assertThat(view.brokers()).allMatch(part -> part.measuredP99Ms() != null && part.measuredP99Ms() < 10);
+    }
+
+    @Test
+    void shouldNotBlameBrokersForSlowConsumers() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.latePart = 0.5;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        Decision decision = cluster.stored("orders");
+        assertThat(decision.parts()).hasSize(1);
+        PlacementView.OfPart part = distributor
+                .questions()
+                .explain(ORDERS, cluster.nowNs)
+                .orElseThrow()
+                .brokers()
+                .get(0);
+        assertThat(part.measuredP99Ms()).isLessThan(2);
+        assertThat(part.lateP99Ms()).as("shown apart").isGreaterThan(1_000);
+        assertThat(part.lateRate()).isPositive();
+        cluster.pass(120, distributor);
+        assertThat(cluster.stored("orders").revision()).as("nobody is moved for it").isEqualTo(decision.revision());
     }
 }

@@ -61,6 +61,11 @@ final class PlacedCluster {
 
     private long[] burstsOfGroups = new long[0];
     Slowness slowness = (broker, rate) -> 0;
+    /** The broker that has all consumers; null: each has consumers for what passes there. */
+    BrokerId consumersAt;
+    /** The part of the messages that waits for consumers, for five seconds. */
+    double latePart;
+
     double capacity = 1_000;
     /** What those that come from now on send at once. */
     double size = 1;
@@ -228,7 +233,8 @@ final class PlacedCluster {
                 topics.add(ofTopic(broker, topic, some, List.of()));
             }
         });
-        return new Report(broker, reporter.session, reporter.number++, TICK_NS, topics, burstsAt(broker));
+        return new Report(
+                broker, reporter.session, reporter.number++, TICK_NS, topics, burstsAt(broker), deliveredAt(broker));
     }
 
     int hiddenGroup(long id) {
@@ -261,14 +267,34 @@ final class PlacedCluster {
         }
     }
 
-    private Report.OfTopic ofTopic(BrokerId broker, TopicName topic, List<Publisher> news, List<Long> left) {
-        Optional<Decision> decision = store.get(topic);
-        double rate = rateAt(topic, broker);
-        int messages = (int) Math.round(rate * TICK_NS / 1e9);
+    /** What the broker's consumers got, of each broker that let messages pass. */
+    private List<Report.Delivered> deliveredAt(BrokerId broker) {
+        List<Report.Delivered> delivered = new ArrayList<>();
+        for (TopicName topic : limits.keySet()) {
+            for (BrokerId home : consumersAt == null ? List.of(broker) : brokers) {
+                if (consumersAt == null || consumersAt.equals(broker)) {
+                    DelayCounts late = new DelayCounts();
+                    int waited = (int) (latePart * rateAt(topic, home) * TICK_NS / 1e9);
+                    if (waited > 0) {
+                        late.add(5_000_000_000L, waited);
+                    }
+                    delivered.add(new Report.Delivered(
+                            topic,
+                            home,
+                            store.get(topic).map(Decision::revision).orElse(0L),
+                            Report.sparse(delays(topic, home, slowness.part(home, rateAt(topic, home)))),
+                            Report.sparse(late.take())));
+                }
+            }
+        }
+        return delivered;
+    }
+
+    private DelayCounts.Window delays(TopicName topic, BrokerId home, double slowPart) {
+        int messages = (int) Math.round(rateAt(topic, home) * TICK_NS / 1e9);
         int slow = 0;
-        double part = slowness.part(broker, rate);
         for (int i = 0; i < messages; i++) {
-            slow += random.nextDouble() < part ? 1 : 0;
+            slow += random.nextDouble() < slowPart ? 1 : 0;
         }
         DelayCounts counts = new DelayCounts();
         if (messages > slow) {
@@ -277,6 +303,12 @@ final class PlacedCluster {
         if (slow > 0) {
             counts.add(50_000_000, slow);
         }
+        return counts.take();
+    }
+
+    private Report.OfTopic ofTopic(BrokerId broker, TopicName topic, List<Publisher> news, List<Long> left) {
+        Optional<Decision> decision = store.get(topic);
+        DelayCounts.Window passed = delays(topic, broker, 0);
         String[] groups = news.stream().map(Publisher::group).toArray(String[]::new);
         float[] rates = new float[news.size()];
         float[] sizes = new float[rates.length];
@@ -295,8 +327,8 @@ final class PlacedCluster {
                 registered,
                 groups,
                 left.stream().mapToLong(Long::longValue).toArray(),
-                messages,
-                Report.sparse(counts.take()));
+                passed.batches(),
+                Report.sparse(passed));
     }
 
     /** What publishers of a topic send to a broker, by what is decided now. */

@@ -97,7 +97,7 @@ class PlacementTest {
     void shouldAskForEverythingWhenItMissedSomething() {
         ActorRef<Placement.Command> placement = placement("one");
         await("it has read the store", placement, () -> {
-            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of(), List.of()), agent.getRef()));
+            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
             return agent.receiveSeveralMessages(0).isEmpty() && askedForAll();
         });
     }
@@ -216,7 +216,7 @@ class PlacementTest {
                 0,
                 0,
                 1,
-                List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99)),
+                List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99, 1.25, 2, 30.5)),
                 List.of("r"),
                 1,
                 List.of(new PlacementView.OfGroup("found-1", true, 3, 30, 3, 2)),
@@ -334,6 +334,7 @@ class PlacementTest {
                         ORDERS, revision, ids, rates, sizes, new byte[ids.length], groups, new long[0], 100, new int[] {
                             5, 100
                         })),
-                List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})));
+                List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})),
+                List.of(new Report.Delivered(ORDERS, HERE, revision, new int[] {5, 100}, new int[] {7, 3})));
     }
 }

@@ -48,6 +48,7 @@ public final class Channel {
     private final TopicShard shard;
     private final Agenda agenda;
     private final MessageStore store;
+    private final MessageTimes times;
     private final LongRing queue = new LongRing();
     private DeadlineHeap deferred = new DeadlineHeap();
     private final List<Consumer> consumers = new ArrayList<>();
@@ -90,6 +91,7 @@ public final class Channel {
         this.shard = shard;
         this.agenda = agenda;
         this.store = store;
+        times = shard.times();
         remoteSource = shard.remoteSourceFor(this);
     }
 
@@ -129,8 +131,8 @@ public final class Channel {
         return consumer;
     }
 
-    /** A message that passed the gate; one of its references is the channel's from now on. */
-    void put(int message, long nowNs) {
+    /** A message that passed the gate, now or before; one of its references is the channel's from now on. */
+    void put(int message, long nowNs, boolean passesNow) {
         received++;
         long dueNs = store.dueNs(message);
         if (dueNs != 0 && dueNs - nowNs > 0) {
@@ -139,7 +141,10 @@ public final class Channel {
             }
             return;
         }
-        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+        times.begin(passesNow && dueNs == 0);
+        boolean taken = queue.isEmpty() && dispatch(message, nowNs);
+        times.end(message, taken);
+        if (!taken && makeRoom(message)) {
             queue.add(message);
         }
         wanted(1);
@@ -279,6 +284,7 @@ public final class Channel {
                 }
             }
             if (consumer.take(entry, nowNs)) {
+                times.handedOver(entry, consumer.remote(), nowNs);
                 delivered++;
                 changed();
                 return true;
@@ -533,6 +539,10 @@ public final class Channel {
 
     RemoteSource remoteSource() {
         return remoteSource;
+    }
+
+    public MessageTimes times() {
+        return times;
     }
 
     MessageStore store() {

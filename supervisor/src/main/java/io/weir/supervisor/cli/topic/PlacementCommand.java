@@ -57,7 +57,9 @@ public final class PlacementCommand implements CliCommand {
             description = "Every broker's capacity, and every topic's parts with rate, quota, groups and p99.",
             footer = {
                 "",
-                "p99 is from a message's arrival at a broker to its passing the limit: what placement can do something about.",
+                "p99 is from a message's arrival at the cluster until a consumer, at any broker, had it, or could have had it:",
+                "what placement can do something about. 'limit' is the part of it up to passing the limit. Messages that waited",
+                "for a consumer are 'late', with the time until one had them.",
                 "",
                 "Example:",
                 "  weir placement list -o json | jq '.topics[] | select(.state == \"KEPT_BEST\") | .topic'"
@@ -121,20 +123,25 @@ public final class PlacementCommand implements CliCommand {
                 remark);
         for (PlacementView.OfPart part : topic.brokers()) {
             output.printf(
-                    "  %-30s %-10s %10d %12.0f  quota %.0f, %d groups, p99 %s%s%n",
+                    "  %-30s %-10s %10d %12.0f  quota %.0f, %d groups, p99 %s%s%s%s%n",
                     part.broker(),
                     "",
                     part.publishers(),
                     part.rate(),
                     part.quota(),
                     part.groups(),
-                    part.measuredP99Ms() == null
-                            ? "not measured"
-                            : TopicDescribeCommand.amount(part.measuredP99Ms()) + " ms",
-                    part.predictedP99Ms() == null
+                    part.measuredP99Ms() == null ? "not measured" : ms(part.measuredP99Ms()),
+                    part.predictedP99Ms() == null ? "" : " (predicted " + ms(part.predictedP99Ms()) + ")",
+                    part.accessP99Ms() == null ? "" : ", limit " + ms(part.accessP99Ms()),
+                    part.lateP99Ms() == null
                             ? ""
-                            : " (predicted " + TopicDescribeCommand.amount(part.predictedP99Ms()) + " ms)");
+                            : ", late " + TopicDescribeCommand.amount(part.lateRate()) + "/s, p99 "
+                                    + ms(part.lateP99Ms()));
         }
+    }
+
+    private static String ms(double amount) {
+        return TopicDescribeCommand.amount(amount) + " ms";
     }
 
     private static void printGroups(PlacementView.OfTopic topic, Output output) {
