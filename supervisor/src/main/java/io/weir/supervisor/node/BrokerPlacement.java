@@ -21,8 +21,10 @@ import io.weir.supervisor.placement.Placement;
 import io.weir.supervisor.placement.PlacementAgent;
 import io.weir.supervisor.placement.PlacementCounters;
 import io.weir.supervisor.store.DecisionTable;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.federation.PlacementTable;
+import io.weir.topics.path.MessagePath;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -51,7 +53,9 @@ public final class BrokerPlacement implements AutoCloseable {
     private BrokerPlacement(WeirSettings settings) {
         this.settings = settings.placement();
         here = settings.broker().id();
-        table = new PlacementTable(here);
+        table = this.settings.mode() == PlacementMode.ALL
+                ? new PlacementTable(here)
+                : new PlacementTable(here, this::wakeAgent);
         decisions = new DecisionTable(settings.store(), settings.store().statementTimeout());
     }
 
@@ -67,6 +71,14 @@ public final class BrokerPlacement implements AutoCloseable {
     /** @param members as {@code host:port} */
     void members(Map<BrokerId, String> members) {
         addresses = Map.copyOf(members);
+    }
+
+    /** On the message path's thread. */
+    private void wakeAgent() {
+        ActorRef<PlacementAgent.Command> mine = agent;
+        if (mine != null) {
+            mine.tell(new PlacementAgent.SomebodyRegistered());
+        }
     }
 
     /** Registrations are new in the store. A hint, also for agents that are asleep, which nothing else wakes. */
@@ -105,6 +117,15 @@ public final class BrokerPlacement implements AutoCloseable {
         return AskPattern.ask(there, question, timeout, system.scheduler());
     }
 
+    /**
+     * Records who sends when to that topic, for forecasts, if placement follows the topic; else nothing is recorded. A
+     * path that has no room for it records nothing either: the topic's forecasts then go by the formula.
+     */
+    void record(MessagePath path, TopicName topic, long forNs) {
+        SendingRecording recording = new SendingRecording(topic, SendingRecording.MOST, forNs);
+        path.offer((port, nowNs) -> table.record(recording, System.nanoTime(), TopicRecorder.wallClockNs()));
+    }
+
     /** In every life of the actor system. */
     void start(
             ActorContext<?> context,
@@ -129,7 +150,7 @@ public final class BrokerPlacement implements AutoCloseable {
                                 System::currentTimeMillis)),
                         Placement.NAME));
         agent = context.spawn(
-                PlacementAgent.create(
+                PlacementAgent.create(new PlacementAgent.Dependencies(
                         here,
                         topics.path(),
                         table,
@@ -138,16 +159,17 @@ public final class BrokerPlacement implements AutoCloseable {
                         singleton,
                         rates -> supply.tell(new SupplyCoordinator.Placed(rates)),
                         settings.report(),
-                        random.nextLong(),
+                        random::nextLong,
                         System::nanoTime,
-                        wallClock()),
+                        wallClock(),
+                        settings.mode() == PlacementMode.REGISTERED)),
                 PlacementAgent.NAME);
     }
 
     /** Groups are found if brokers are looked at often enough: a look sees {@link PlacementTable#SLOTS} slots back. */
     private LongSupplier wallClock() {
         boolean often = settings.report().toNanos() < PlacementTable.SLOTS * PlacementTable.SLOT_NS;
-        if (settings.findGroups() && !often) {
+        if (settings.findGroups() && !often && settings.mode() == PlacementMode.ALL) {
             LOG.warn(
                     "weir.placement.find-groups changes nothing: weir.placement.report is {} ms, and groups are found up to 600 ms",
                     settings.report().toMillis());

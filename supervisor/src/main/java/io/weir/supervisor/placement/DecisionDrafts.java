@@ -52,7 +52,7 @@ final class DecisionDrafts {
                         quotas[broker],
                         groups(assignment, broker),
                         capacities.predictedP99Ns(
-                                topic.placed, run.brokers, assignment, broker, room.allocated(broker)),
+                                topic.placed, run.brokers, run.trace, assignment, broker, room.allocated(broker)),
                         Decision.pack(idsOf(run, assignment, broker))));
             }
         }
@@ -74,7 +74,15 @@ final class DecisionDrafts {
                 parts,
                 Decision.pack(idsOf(run, assignment, Assignment.UNPLACED)),
                 assignment.unplacedRate(),
-                sentences(run.distribution.reasons(), run.brokers));
+                latest(reasons(run)));
+    }
+
+    private static List<String> reasons(Run run) {
+        List<String> reasons = new ArrayList<>();
+        run.trace.ifPresent(
+                trace -> reasons.add("round 0: forecasts go by " + trace.size() + " sendings that were recorded live"));
+        reasons.addAll(sentences(run.distribution.reasons(), run.brokers));
+        return reasons;
     }
 
     Decision dissolved(TopicPlacement topic) {
@@ -91,7 +99,7 @@ final class DecisionDrafts {
                 List.of(),
                 new byte[0],
                 0,
-                List.of("the topic is gone"));
+                List.of("the topic is gone, or nobody is registered for it any more"));
     }
 
     static List<String> sentences(List<Reason> reasons, List<BrokerId> brokers) {

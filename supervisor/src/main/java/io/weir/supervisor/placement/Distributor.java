@@ -15,6 +15,7 @@ import io.weir.supervisor.placement.algorithm.Registration;
 import io.weir.supervisor.placement.algorithm.ReplanRule;
 import io.weir.supervisor.placement.algorithm.Slo;
 import io.weir.supervisor.placement.algorithm.TopicMembers;
+import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.Trigger;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayList;
@@ -43,6 +44,7 @@ import java.util.random.RandomGenerator;
  *   {@link FoundGroups}          who sends together
  *   {@link Capacities}           what brokers carry, and how much of that topics take
  *   {@link DueTopics}            which topics have to be placed, and why
+ *   {@link RecordedTraces}       who sends when, where somebody had brokers record it
  *   {@link Seating}              seats for newcomers          {@link DecisionDrafts}   a run's state as a decision
  *   {@link PlacementQuestions}   what operators may ask
  * </pre>
@@ -110,6 +112,7 @@ final class Distributor {
     private final DueTopics due;
     private final DecisionDrafts drafts;
     private final PlacementQuestions questions;
+    private final RecordedTraces traces = new RecordedTraces();
     /** Stored decisions on topics that do not exist here yet. */
     private final Map<TopicName, Decision> early = new HashMap<>();
 
@@ -138,7 +141,9 @@ final class Distributor {
 
     /** A decision that is in the store: at the start all of them, later what others wrote. */
     void stored(Decision decision, long nowNs) {
-        TopicPlacement topic = topic(decision.topic(), nowNs);
+        // Also of a topic that nobody is registered for: it has to be dissolved.
+        TopicPlacement topic =
+                decision.parts().isEmpty() ? topics.get(decision.topic()) : define(decision.topic(), nowNs);
         if (topic == null) {
             early.merge(decision.topic(), decision, (a, b) -> a.revision() > b.revision() ? a : b);
             return;
@@ -199,6 +204,14 @@ final class Distributor {
 
     /** The topic, if there is one of that name; else null. */
     private TopicPlacement topic(TopicName name, long nowNs) {
+        return wanted(name) || topics.get(name) != null ? define(name, nowNs) : null;
+    }
+
+    private boolean wanted(TopicName name) {
+        return !settings.registeredOnly || publishers.registered(name);
+    }
+
+    private TopicPlacement define(TopicName name, long nowNs) {
         TopicPlacement known = topics.get(name);
         if (known != null) {
             return known;
@@ -249,6 +262,9 @@ final class Distributor {
     }
 
     private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs, long nowMs) {
+        if (topics.exists(of.topic())) {
+            publishers.register(broker, of, nowMs);
+        }
         TopicPlacement topic = topic(of.topic(), nowNs);
         if (topic == null || topic.gone) {
             publishers.unknownTopic(of.topic(), broker);
@@ -267,8 +283,8 @@ final class Distributor {
         DelayCounts.Window window = Report.window(of.delays());
         TopicPlacement.note(topic.seen, of.home(), window, nowNs);
         TopicPlacement.note(topic.late, at, Report.window(of.late()), nowNs);
-        boolean settled = topic.run == null
-                || of.revision() >= topic.run.sinceRevision && of.revision() <= topic.revision();
+        boolean settled =
+                topic.run == null || of.revision() >= topic.run.sinceRevision && of.revision() <= topic.revision();
         if (window.messages() > 0 && settled && publishers.reports(of.home())) {
             topic.gathered
                     .computeIfAbsent(of.home(), fresh -> new TopicPlacement.Gathered())
@@ -328,7 +344,7 @@ final class Distributor {
      * @param group empty: none
      */
     Registration declare(TopicName name, long id, double rate, String group, long nowNs, long nowMs) {
-        return publishers.declare(topic(name, nowNs), name, id, rate, group, nowNs, nowMs);
+        return publishers.declare(define(name, nowNs), name, id, rate, group, nowNs, nowMs);
     }
 
     /** It counts from now on only while it publishes; false if it was not registered. */
@@ -336,9 +352,24 @@ final class Distributor {
         return publishers.withdraw(name, id, nowNs);
     }
 
+    /** A broker recorded who sends when. */
+    void recorded(RecordedTraces.Part part) {
+        traces.heard(part);
+    }
+
+    /** Nobody is registered, and nothing is placed or has to be taken back. Not before brokers could report. */
+    boolean idle(long nowNs) {
+        return settings.registeredOnly
+                && nowNs - startedNs >= LEARN_NS
+                && publishers.registrations().count() == 0
+                && publishers.registeredUnnamed().isEmpty()
+                && topics.all().isEmpty()
+                && early.values().stream().allMatch(decision -> decision.parts().isEmpty());
+    }
+
     /** Brokers that have to report everything again. */
     List<BrokerId> toBeAsked() {
-        return publishers.toBeAsked(topics::exists);
+        return publishers.toBeAsked(name -> topics.exists(name) && wanted(name));
     }
 
     // What it decides
@@ -346,10 +377,10 @@ final class Distributor {
     /** To be called every second or so, and after reports. */
     List<Proposal> work(long nowNs, long nowMs) {
         publishers.registrations().topics().forEach(name -> topic(name, nowNs));
-        publishers.expire(nowNs, nowMs);
         if (nowNs - startedNs < LEARN_NS) {
             return List.of();
         }
+        publishers.expire(nowNs, nowMs);
         loseSilentBrokers(nowNs);
         loseTopics();
         publishers.found().work(nowNs);
@@ -405,11 +436,12 @@ final class Distributor {
     private void loseTopics() {
         for (TopicPlacement topic : topics.all()) {
             Optional<PlacedTopic> defined = topics.defined(topic.name);
-            if (defined.isEmpty() && !topic.gone) {
+            if ((defined.isEmpty() || !wanted(topic.name)) && !topic.gone) {
                 topic.gone = true;
                 topic.run = null;
                 capacities.allocate(topic, Map.of());
                 publishers.forget(topic);
+                traces.forget(topic.name);
                 due.topicLeft(topic);
             } else if (defined.isPresent() && !defined.get().equals(topic.placed)) {
                 topic.placed = defined.get();
@@ -446,18 +478,20 @@ final class Distributor {
         due.runBegan(topic);
         topic.placedAtChange = publishers.found().changes(topic.name);
         List<BrokerId> candidates = publishers.brokers();
+        long[] ids = publishers.ids(members);
+        Optional<TopicTrace> trace = traces.of(topic.name, members, ids);
         Policy policy = topics.policy(topic);
         LoadDistribution distribution = new LoadDistribution(
                 topic.placed,
                 members,
                 capacities.of(candidates, topic),
                 policy,
-                capacities.forecast(topic.placed, candidates),
+                capacities.forecast(topic.placed, candidates, trace),
                 fitting(members),
                 random,
                 nowNs);
         topic.gathered.clear();
-        topic.run = new Run(distribution, candidates, publishers.ids(members), policy, trigger);
+        topic.run = new Run(distribution, candidates, ids, policy, trigger, trace);
         capacities.allocate(topic, topic.run.rates());
     }
 

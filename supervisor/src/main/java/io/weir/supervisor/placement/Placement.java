@@ -9,6 +9,7 @@ import akka.actor.typed.javadsl.Behaviors;
 import akka.actor.typed.javadsl.Receive;
 import akka.actor.typed.javadsl.TimerScheduler;
 import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -35,6 +36,9 @@ import java.util.random.RandomGenerator;
  * SRTM's Load Distributor, a cluster singleton. It hands what brokers report to the {@link Distributor}, and stores
  * what that proposes; then the brokers' agents look at the store.
  *
+ * <p>Where only topics are placed that somebody registered for, it does nothing while nobody did: no timer runs, and
+ * nothing is read from the store.
+ *
  * <p>Should two of it run for a while, both propose, the store takes one proposal a revision, and whoever comes second
  * adopts it. A successor begins with the stored decisions, and finishes topics that were being measured.
  */
@@ -43,6 +47,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
 
     private static final Duration WORK_EVERY = Duration.ofMillis(500);
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    private static final long NEWS_EVERY_NS = 10_000_000_000L;
     private static final int STORED_AT_ONCE = 50;
     /** Whoever wants to register beyond so many that wait for the store is to try again. */
     private static final int MOST_REGISTERING = 1_000;
@@ -92,9 +97,12 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         /** As many are registered as can be. */
         NO_ROOM,
         NOT_REGISTERED,
-        /** The placement is only beginning, or the store does not answer. */
+        /** The store does not answer, or too many wait for it. */
         NOT_YET
     }
+
+    /** A part of what a broker recorded. */
+    record Recorded(RecordedTraces.Part part) implements Command, CrossesNodes {}
 
     private record WorkDue() implements Command {}
 
@@ -116,6 +124,15 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             implements Command {}
 
     private record LookFailed(String why) implements Command {}
+
+    /**
+     * What {@link PlacementAtRest} found in the store.
+     *
+     * @param any whether there is anything to do; null if the store did not answer
+     */
+    record LookedAtRest(Boolean any) implements Command {}
+
+    record LookAtRest() implements Command {}
 
     /** What became of a proposal. */
     private record Outcome(TopicName topic, boolean known, Optional<Decision> there) {}
@@ -153,6 +170,10 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     /** Those whose registrations the next batch has. */
     private List<ActorRef<RegisterOutcome>> registering = new ArrayList<>();
 
+    /** Came before the registrations were read. */
+    private final List<Command> early = new ArrayList<>();
+
+    private long newsNs;
     private boolean read;
     private boolean registrationsRead;
     private boolean storing;
@@ -160,9 +181,18 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
 
     public static Behavior<Command> create(Dependencies with) {
         Behavior<Command> placement =
-                Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
+                with.settings.mode() == PlacementMode.REGISTERED ? PlacementAtRest.create(with) : awake(with);
         // A restart loses nothing: brokers report again, and the rest is in the store.
         return Behaviors.supervise(placement).onFailure(RuntimeException.class, SupervisorStrategy.restart());
+    }
+
+    static Behavior<Command> awake(Dependencies with) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
+    }
+
+    static Distributor distributor(Dependencies with) {
+        return new Distributor(
+                Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
     }
 
     private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
@@ -170,8 +200,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Placement.class);
         this.with = with;
-        this.distributor = new Distributor(
-                Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
+        this.distributor = distributor(with);
+        this.newsNs = with.clock.getAsLong();
         timers.startTimerWithFixedDelay(new WorkDue(), WORK_EVERY);
         follower = new RowFollower<>(
                 context,
@@ -191,6 +221,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                 .onMessage(Show.class, this::onShow)
                 .onMessage(Explain.class, this::onExplain)
                 .onMessage(Plan.class, this::onPlan)
+                .onMessage(Recorded.class, this::onRecorded)
                 .onMessage(Register.class, this::onRegister)
                 .onMessage(Unregister.class, this::onUnregister)
                 .onMessage(RegistrationsRead.class, this::onRegistrationsRead)
@@ -235,8 +266,13 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         return this;
     }
 
+    private Behavior<Command> onRecorded(Recorded recorded) {
+        distributor.recorded(recorded.part);
+        return this;
+    }
+
     private Behavior<Command> onRegister(Register register) {
-        if (mayRegister(register.replyTo)) {
+        if (mayRegister(register, register.replyTo)) {
             Registration outcome = distributor.declare(
                     register.topic,
                     register.id,
@@ -256,7 +292,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     }
 
     private Behavior<Command> onUnregister(Unregister unregister) {
-        if (mayRegister(unregister.replyTo)) {
+        if (mayRegister(unregister, unregister.replyTo)) {
             if (distributor.withdraw(unregister.topic, unregister.id, with.clock.getAsLong())) {
                 registering.add(unregister.replyTo);
                 storeRegistrations();
@@ -269,16 +305,18 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         return this;
     }
 
-    private boolean mayRegister(ActorRef<RegisterOutcome> replyTo) {
-        String why = !registrationsRead
-                ? "the placement is only beginning"
-                : registering.size() >= MOST_REGISTERING
-                        ? registering.size() + " registrations wait for the store already"
-                        : null;
-        if (why != null) {
-            replyTo.tell(new RegisterOutcome(RegisterRefusal.NOT_YET, why + ": try again"));
+    /** Before those in the store are read it waits. */
+    private boolean mayRegister(Command command, ActorRef<RegisterOutcome> replyTo) {
+        if (registering.size() + early.size() >= MOST_REGISTERING) {
+            replyTo.tell(new RegisterOutcome(
+                    RegisterRefusal.NOT_YET,
+                    MOST_REGISTERING + " registrations wait for the store already: try again"));
+            return false;
         }
-        return why == null;
+        if (!registrationsRead) {
+            early.add(command);
+        }
+        return registrationsRead;
     }
 
     /** One batch after the other: what comes meanwhile goes into the next. */
@@ -325,19 +363,44 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private Behavior<Command> onRegistrationsRead(RegistrationsRead rows) {
         distributor.registered(rows.rows, with.clock.getAsLong());
         registrationsRead = true;
+        early.forEach(getContext().getSelf()::tell);
+        early.clear();
         return this;
     }
 
     private Behavior<Command> onWorkDue() {
-        if (read) {
+        if (read && registrationsRead) {
             toStore.addAll(distributor.work(with.clock.getAsLong(), with.wallMs.getAsLong()));
             distributor.toBeAsked().forEach(broker -> tellAgent(broker, new PlacementAgent.SendAll()));
             agents.keySet().retainAll(distributor.publishers().brokers());
             with.counters.update(distributor);
             storeRegistrations();
             store();
+            haveAllLookNowAndThen();
+            if (mayRest()) {
+                getContext().getLog().info("placement rests: no publisher is registered");
+                return PlacementAtRest.create(with);
+            }
         }
         return this;
+    }
+
+    /** A broker that is asleep, and missed that somebody registered elsewhere, hears of it now. */
+    private void haveAllLookNowAndThen() {
+        long nowNs = with.clock.getAsLong();
+        if (with.settings.mode() == PlacementMode.REGISTERED && nowNs - newsNs >= NEWS_EVERY_NS) {
+            newsNs = nowNs;
+            with.news.run();
+        }
+    }
+
+    private boolean mayRest() {
+        return distributor.idle(with.clock.getAsLong())
+                && !storing
+                && !storingRegistrations
+                && toStore.isEmpty()
+                && uncertain.isEmpty()
+                && registering.isEmpty();
     }
 
     private void tellAgent(BrokerId broker, PlacementAgent.Command command) {

@@ -13,6 +13,7 @@ import io.weir.config.value.Limit;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.follow.RowFollower;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.topics.federation.PlacementTable;
 import io.weir.topics.federation.PlacementTable.Attendance;
 import io.weir.topics.federation.PlacementTable.Seats;
@@ -26,6 +27,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -41,6 +43,13 @@ import java.util.function.LongSupplier;
  * {@link Placement} notices by its number and asks for everything. Nothing is queued here: what could not be reported
  * stays in the counters it is taken from, or is reported again. When publishers began to send is told as it is; what is
  * lost of that is lost.
+ *
+ * <pre>
+ *   asleep ── somebody registers here, or the store has registrations or placed topics ──► awake
+ *   awake  ── nobody is registered, nothing is placed, nobody registers here ──► asleep
+ * </pre>
+ *
+ * Asleep it neither reports nor looks, and has no timer. Where placement is on for all topics it is always awake.
  */
 public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Command> {
     public static final String NAME = "placement-agent";
@@ -66,15 +75,26 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
 
     private record LookDue() implements Command {}
 
-    private record Taken(
-            List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays, List<Delivered> deliveries)
+    private record Taken(TakenFromTable table, Map<TopicName, DelayCounts.Window> delays, List<Delivered> deliveries)
             implements Command {}
 
-    private record TakenHalf(List<Attendance> attendances, Map<TopicName, DelayCounts.Window> delays) {}
+    /** @param recording that has ended; null: none */
+    private record TakenFromTable(List<Attendance> attendances, SendingRecording recording, boolean tracks) {}
+
+    private record TakenHalf(TakenFromTable table, Map<TopicName, DelayCounts.Window> delays) {}
 
     private record NotTaken(String why) implements Command {}
 
-    private record Looked(Decisions.Changes changes) implements Command {}
+    /** Somebody registered here for a topic that was not followed. */
+    public record SomebodyRegistered() implements Command {}
+
+    /** What is new in the store. */
+    private record Look(Decisions.Changes changes, Optional<Decisions.RegisteredTopics> registered) {}
+
+    private record Looked(Look look) implements Command {}
+
+    /** @param any whether there is anything to do; null if the store did not answer */
+    private record LookedAsleep(Boolean any) implements Command {}
 
     private record LookFailed(String why) implements Command {}
 
@@ -93,19 +113,30 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private final MessagePath path;
     private final PlacementTable table;
     private final ActorRef<Placement.Command> placement;
-    private final Duration every;
+    private final Dependencies with;
     private final LongSupplier clock;
-    private final LongSupplier wallClock;
-    private final RowFollower<Command, Decisions.Changes> follower;
+    private final RowFollower<Command, Look> follower;
     private final Map<TopicName, Map<Long, Known>> known = new HashMap<>();
     private final Map<TopicName, Long> seated = new HashMap<>();
     private final Set<TopicName> reseated = new HashSet<>();
     /** What the decisions put here, in micro-tokens/s: all topics that are placed. */
     private final Map<TopicName, Long> placedHere = new HashMap<>();
 
-    private final Consumer<Map<TopicName, Long>> placed;
+    /** Topics that somebody registered for, as the store has it. */
+    private Set<TopicName> registered = Set.of();
+    /** Topics of which the message path counts how long messages take. */
+    private Set<TopicName> measured = Set.of();
+    /** Read by a store thread, which looks only when the last look is done. */
+    private volatile long registrationNumber;
+
+    private boolean looked;
+    private boolean somebodyRegistered;
+    private boolean tookOnce;
     /** Decisions that the message path's queue had no room for. */
     private final Map<TopicName, Decision> unseated = new LinkedHashMap<>();
+
+    /** The last of who sends when; null before the first. */
+    private SendingRecording recording;
 
     private long session;
     private int number;
@@ -114,12 +145,15 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
     private long takenNs;
 
     /**
+     * What it works with.
+     *
      * @param placed is told what the decisions put here, in micro-tokens/s, by topic; topics that are not placed are
      *     missing
-     * @param session differs from that of earlier lives of this broker
+     * @param sessions each differs from all before it, also of earlier lives of this broker
      * @param wallClock nanoseconds since the epoch, or {@link PlacementTable#UNOBSERVED} if nobody looks for groups
+     * @param registeredOnly whether topics are placed that somebody registered for, and no others
      */
-    public static Behavior<Command> create(
+    public record Dependencies(
             BrokerId here,
             MessagePath path,
             PlacementTable table,
@@ -128,62 +162,73 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             ActorRef<Placement.Command> placement,
             Consumer<Map<TopicName, Long>> placed,
             Duration every,
-            long session,
+            LongSupplier sessions,
             LongSupplier clock,
-            LongSupplier wallClock) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementAgent(
-                context,
-                timers,
-                here,
-                path,
-                table,
-                decisions,
-                storeThreads,
-                placement,
-                placed,
-                every,
-                session,
-                clock,
-                wallClock)));
+            LongSupplier wallClock,
+            boolean registeredOnly) {}
+
+    public static Behavior<Command> create(Dependencies with) {
+        return with.registeredOnly ? asleep(with) : awake(with);
     }
 
-    private PlacementAgent(
-            ActorContext<Command> context,
-            TimerScheduler<Command> timers,
-            BrokerId here,
-            MessagePath path,
-            PlacementTable table,
-            Decisions decisions,
-            Executor storeThreads,
-            ActorRef<Placement.Command> placement,
-            Consumer<Map<TopicName, Long>> placed,
-            Duration every,
-            long session,
-            LongSupplier clock,
-            LongSupplier wallClock) {
+    private static Behavior<Command> awake(Dependencies with) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new PlacementAgent(context, timers, with)));
+    }
+
+    /**
+     * Nobody has registered anywhere, as far as it knows: it does nothing until somebody registers here, or it is told
+     * to look. It looks once by itself, since somebody may have registered before this broker started.
+     */
+    private static Behavior<Command> asleep(Dependencies with) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> {
+            // They would outlive the behaviour that started them.
+            timers.cancelAll();
+            context.getSelf().tell(new LookNow());
+            return Behaviors.receive(Command.class)
+                    .onMessage(SomebodyRegistered.class, here -> awake(with))
+                    .onMessage(LookNow.class, now -> {
+                        context.pipeToSelf(
+                                CompletableFuture.supplyAsync(
+                                        () -> PlacementAtRest.anythingToDo(with.decisions), with.storeThreads),
+                                (any, failure) -> new LookedAsleep(failure == null ? any : null));
+                        return Behaviors.same();
+                    })
+                    .onMessage(LookedAsleep.class, looked -> {
+                        if (looked.any == null) {
+                            timers.startSingleTimer(new LookNow(), LOOK_EVERY);
+                        }
+                        return Boolean.TRUE.equals(looked.any) ? awake(with) : Behaviors.same();
+                    })
+                    // What was under way when it fell asleep.
+                    .onAnyMessage(late -> Behaviors.same())
+                    .build();
+        }));
+    }
+
+    private PlacementAgent(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(PlacementAgent.class);
-        this.here = here;
-        this.path = path;
-        this.table = table;
-        this.placement = placement;
-        this.placed = placed;
-        this.every = every;
-        this.session = session;
-        this.clock = clock;
-        this.wallClock = wallClock;
+        this.with = with;
+        here = with.here;
+        path = with.path;
+        table = with.table;
+        placement = with.placement;
+        clock = with.clock;
+        session = with.sessions.getAsLong();
         takenNs = clock.getAsLong();
-        path.measure(null);
-        timers.startTimerWithFixedDelay(new ReportDue(), every);
+        path.measure(with.registeredOnly ? measured : null);
+        timers.startTimerWithFixedDelay(new ReportDue(), with.every);
         follower = new RowFollower<>(
                 context,
                 timers,
-                storeThreads,
+                with.storeThreads,
                 LOOK_EVERY,
-                decisions::after,
+                after -> new Look(
+                        with.decisions.after(after),
+                        with.registeredOnly ? with.decisions.registeredTopics(registrationNumber) : Optional.empty()),
                 new LookDue(),
-                (changes, failure) -> failure == null ? new Looked(changes) : new LookFailed(failure.getMessage()));
+                (look, failure) -> failure == null ? new Looked(look) : new LookFailed(failure.getMessage()));
     }
 
     @Override
@@ -193,6 +238,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                 .onMessage(Taken.class, this::onTaken)
                 .onMessage(NotTaken.class, this::onNotTaken)
                 .onMessage(SendAll.class, send -> onSendAll())
+                .onMessage(SomebodyRegistered.class, here -> onSomebodyRegistered())
                 .onMessage(LookNow.class, now -> follow(follower::lookNow))
                 .onMessage(LookDue.class, due -> follow(follower::look))
                 .onMessage(Looked.class, this::onLooked)
@@ -210,20 +256,22 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
                             take().thenCombine(path.takeDelays(), TakenHalf::new)
                                     .thenCombine(
                                             path.takeDeliveries(),
-                                            (half, deliveries) ->
-                                                    new Taken(half.attendances, half.delays, deliveries)),
+                                            (half, deliveries) -> new Taken(half.table, half.delays, deliveries)),
                             (taken, failure) -> failure == null ? taken : new NotTaken(failure.getMessage()));
         }
         return this;
     }
 
-    private CompletionStage<List<Attendance>> take() {
-        CompletableFuture<List<Attendance>> taken = new CompletableFuture<>();
-        if (!path.offer((port, nowNs) -> taken.complete(table.take(clock.getAsLong(), wallClock.getAsLong())))) {
+    private CompletionStage<TakenFromTable> take() {
+        CompletableFuture<TakenFromTable> taken = new CompletableFuture<>();
+        if (!path.offer((port, nowNs) -> taken.complete(new TakenFromTable(
+                table.take(clock.getAsLong(), with.wallClock.getAsLong()),
+                table.takeRecording(clock.getAsLong()),
+                table.tracks())))) {
             taken.completeExceptionally(new IllegalStateException("the message path takes no more now"));
         }
         // A path that ends with this in its queue answers nobody.
-        return taken.orTimeout(every.toMillis() * 10, java.util.concurrent.TimeUnit.MILLISECONDS);
+        return taken.orTimeout(with.every.toMillis() * 10, java.util.concurrent.TimeUnit.MILLISECONDS);
     }
 
     private Behavior<Command> onNotTaken(NotTaken none) {
@@ -237,8 +285,15 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         long nowNs = clock.getAsLong();
         long windowNs = Math.max(1, nowNs - takenNs);
         takenNs = nowNs;
+        if (with.registeredOnly) {
+            forgetUnfollowed(taken);
+        }
         Map<TopicName, Report.OfTopic> news = new LinkedHashMap<>();
-        taken.attendances.forEach(attendance -> learn(attendance, windowNs));
+        taken.table.attendances.forEach(attendance -> learn(attendance, windowNs));
+        recording = taken.table.recording == null ? recording : taken.table.recording;
+        if (recording != null && (all || taken.table.recording != null)) {
+            RecordedTraces.Part.of(here, recording).forEach(part -> placement.tell(new Placement.Recorded(part)));
+        }
         if (all) {
             all = false;
             session++;
@@ -246,7 +301,7 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             known.values().forEach(publishers -> publishers.values().forEach(each -> each.reportedRate = -1));
         }
         Map<TopicName, long[]> left = new HashMap<>();
-        taken.attendances.forEach(attendance -> left.put(attendance.topic(), attendance.left()));
+        taken.table.attendances.forEach(attendance -> left.put(attendance.topic(), attendance.left()));
         Set<TopicName> topics = new HashSet<>(known.keySet());
         topics.addAll(taken.delays.keySet());
         topics.addAll(left.keySet());
@@ -266,10 +321,40 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         reseated.clear();
         known.values().removeIf(Map::isEmpty);
         List<Report.Bursts> bursts = new ArrayList<>();
-        taken.attendances.forEach(attendance -> addBursts(attendance, bursts));
-        send(new ArrayList<>(news.values()), bursts, delivered, windowNs);
+        taken.table.attendances.forEach(attendance -> addBursts(attendance, bursts));
+        ReportPage.cut(news.values(), bursts, delivered, page -> tell(page, windowNs));
         seatLeftOvers();
-        return this;
+        return mayRest(taken.table) ? rest() : this;
+    }
+
+    /** Of other topics nobody wants to know; and at first, what was counted while it was asleep says nothing. */
+    private void forgetUnfollowed(Taken taken) {
+        Set<TopicName> followed = new HashSet<>(registered);
+        taken.table.attendances.forEach(attendance -> followed.add(attendance.topic()));
+        known.keySet().retainAll(followed);
+        taken.delays.keySet().retainAll(tookOnce ? followed : Set.of());
+        tookOnce = true;
+        if (!measured.equals(followed)) {
+            measured = Set.copyOf(followed);
+            path.measure(measured);
+        }
+    }
+
+    private boolean mayRest(TakenFromTable taken) {
+        boolean may = with.registeredOnly
+                && looked
+                && !somebodyRegistered
+                && registered.isEmpty()
+                && placedHere.isEmpty()
+                && unseated.isEmpty()
+                && !taken.tracks;
+        somebodyRegistered = false;
+        return may;
+    }
+
+    private Behavior<Command> rest() {
+        path.measure(Set.of());
+        return asleep(with);
     }
 
     private void learn(Attendance attendance, long windowNs) {
@@ -372,81 +457,15 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         return reseated.contains(topic) ? -1 : seated.getOrDefault(topic, 0L);
     }
 
-    /** In messages of bounded size; at least one, because a broker that is silent counts as gone. */
-    private void send(
-            List<Report.OfTopic> news,
-            List<Report.Bursts> allBursts,
-            List<Report.Delivered> allDelivered,
-            long windowNs) {
-        Pages pages = new Pages(windowNs);
-        for (Report.OfTopic of : news) {
-            for (int from = 0; from == 0 || from < of.ids().length; from += Report.MOST_PUBLISHERS) {
-                Report.OfTopic part = part(of, from);
-                pages.room(Report.bytes(part));
-                pages.topics.add(part);
-            }
-        }
-        for (Report.Bursts of : allBursts) {
-            for (int from = 0; from < of.ids().length; from += Report.MOST_BURSTING) {
-                Report.Bursts part = of.part(from);
-                pages.room(part.bytes());
-                pages.bursts.add(part);
-            }
-        }
-        for (Report.Delivered of : allDelivered) {
-            pages.room(of.bytes());
-            pages.delivered.add(of);
-        }
-        pages.tell();
+    private void tell(ReportPage page, long windowNs) {
+        Report report = new Report(here, session, number++, windowNs, page.topics(), page.bursts(), page.delivered());
+        placement.tell(new Placement.Reported(report, getContext().getSelf()));
     }
 
-    /** The messages of one report. */
-    private final class Pages {
-        private final long windowNs;
-        private List<Report.OfTopic> topics = new ArrayList<>();
-        private List<Report.Bursts> bursts = new ArrayList<>();
-        private List<Report.Delivered> delivered = new ArrayList<>();
-        private int bytes;
-
-        private Pages(long windowNs) {
-            this.windowNs = windowNs;
-        }
-
-        /** Begins the next message if this one has no room for so many bytes more. */
-        private void room(int more) {
-            if (bytes > 0 && bytes + more > Report.MOST_BYTES) {
-                tell();
-                topics = new ArrayList<>();
-                bursts = new ArrayList<>();
-                delivered = new ArrayList<>();
-                bytes = 0;
-            }
-            bytes += more;
-        }
-
-        private void tell() {
-            placement.tell(new Placement.Reported(
-                    new Report(here, session, number++, windowNs, topics, bursts, delivered),
-                    getContext().getSelf()));
-        }
-    }
-
-    private static Report.OfTopic part(Report.OfTopic of, int from) {
-        if (from == 0 && of.ids().length <= Report.MOST_PUBLISHERS) {
-            return of;
-        }
-        int to = Math.min(of.ids().length, from + Report.MOST_PUBLISHERS);
-        return new Report.OfTopic(
-                of.topic(),
-                of.revision(),
-                Arrays.copyOfRange(of.ids(), from, to),
-                Arrays.copyOfRange(of.rates(), from, to),
-                Arrays.copyOfRange(of.sizes(), from, to),
-                Arrays.copyOfRange(of.registered(), from, to),
-                Arrays.copyOfRange(of.groups(), from, to),
-                from == 0 ? of.left() : new long[0],
-                from == 0 ? of.batches() : 0,
-                from == 0 ? of.delays() : new int[0]);
+    /** It may have come after the path was asked who publishes. */
+    private Behavior<Command> onSomebodyRegistered() {
+        somebodyRegistered = true;
+        return this;
     }
 
     private Behavior<Command> onSendAll() {
@@ -461,14 +480,25 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
         return this;
     }
 
-    private Behavior<Command> onLooked(Looked looked) {
-        looked.changes.decisions().forEach(this::seat);
-        looked.changes.decisions().forEach(this::count);
-        if (!looked.changes.decisions().isEmpty()) {
-            placed.accept(Map.copyOf(placedHere));
+    private Behavior<Command> onLooked(Looked found) {
+        Decisions.Changes changes = found.look.changes;
+        changes.decisions().forEach(this::seat);
+        changes.decisions().forEach(this::count);
+        if (!changes.decisions().isEmpty()) {
+            with.placed.accept(Map.copyOf(placedHere));
         }
-        follower.looked(looked.changes.upTo());
+        found.look.registered.ifPresent(this::follow);
+        looked = true;
+        follower.looked(changes.upTo());
         return this;
+    }
+
+    private void follow(Decisions.RegisteredTopics topics) {
+        // If the path has no room for it, the next look brings it again.
+        if (path.offer((port, nowNs) -> table.follow(topics.topics()))) {
+            registered = topics.topics();
+            registrationNumber = topics.number();
+        }
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {

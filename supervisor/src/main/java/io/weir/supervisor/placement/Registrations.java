@@ -138,6 +138,10 @@ final class Registrations {
         return List.copyOf(byTopic.getOrDefault(topic, Map.of()).values());
     }
 
+    boolean has(TopicName topic) {
+        return byTopic.containsKey(topic);
+    }
+
     Set<TopicName> topics() {
         return Set.copyOf(byTopic.keySet());
     }

@@ -44,8 +44,8 @@ public record Report(
      * @param groups theirs; empty: none
      * @param left publishers that are gone
      * @param batches publications that passed here
-     * @param delays how long their messages waited for the limit: a class of {@link DelayCounts} and how many, one pair after the
-     *     other
+     * @param delays how long their messages waited for the limit: a class of {@link DelayCounts} and how many, one pair
+     *     after the other
      */
     public record OfTopic(
             TopicName topic,

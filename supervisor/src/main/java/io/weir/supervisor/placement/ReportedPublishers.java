@@ -87,6 +87,26 @@ final class ReportedPublishers {
         return true;
     }
 
+    /** Whoever says in a report that was accepted who it is. */
+    void register(BrokerId at, Report.OfTopic of, long nowMs) {
+        Broker broker = brokers.get(at);
+        for (int i = 0; i < of.ids().length; i++) {
+            if (of.registered()[i] == PlacementTable.NAMED) {
+                registrations.put(of.topic(), of.ids()[i], of.rates()[i], of.groups()[i], false, nowMs);
+            } else if (of.registered()[i] == PlacementTable.UNNAMED) {
+                broker.unnamed
+                        .computeIfAbsent(of.topic(), fresh -> new LongHashSet())
+                        .add(of.ids()[i]);
+            }
+        }
+    }
+
+    /** Whether anybody said so for this topic, and has not left. */
+    boolean registered(TopicName topic) {
+        return registrations.has(topic)
+                || brokers.values().stream().anyMatch(broker -> broker.unnamed.containsKey(topic));
+    }
+
     /** A topic's part of a report that was accepted. */
     void take(TopicPlacement topic, BrokerId at, Report.OfTopic of, long nowNs, long nowMs) {
         Broker broker = brokers.get(at);
@@ -94,13 +114,6 @@ final class ReportedPublishers {
         for (int i = 0; i < of.ids().length; i++) {
             long id = of.ids()[i];
             rates.put(id, Double.doubleToRawLongBits(of.rates()[i]));
-            if (of.registered()[i] == PlacementTable.NAMED) {
-                registrations.put(topic.name, id, of.rates()[i], of.groups()[i], false, nowMs);
-            } else if (of.registered()[i] == PlacementTable.UNNAMED) {
-                broker.unnamed
-                        .computeIfAbsent(topic.name, fresh -> new LongHashSet())
-                        .add(id);
-            }
             register(topic, id, of.sizes()[i], of.groups()[i], nowNs);
         }
         for (long left : of.left()) {

@@ -6,6 +6,7 @@ import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.Trigger;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayDeque;
@@ -13,6 +14,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.agrona.collections.LongHashSet;
 
 /**
@@ -111,12 +113,20 @@ final class TopicPlacement {
         private final LongHashSet members;
         final Policy policy;
         final Trigger trigger;
+        final Optional<TopicTrace> trace;
         /** The stored revisions from this one on have the current assignment. */
         long sinceRevision = Long.MAX_VALUE;
         /** The assignment that was proposed last. */
         long proposed;
 
-        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, Policy policy, Trigger trigger) {
+        /** @param trace that it was forecast by; empty: by the formula, if at all */
+        Run(
+                LoadDistribution distribution,
+                List<BrokerId> brokers,
+                long[] ids,
+                Policy policy,
+                Trigger trigger,
+                Optional<TopicTrace> trace) {
             this.distribution = distribution;
             this.brokers = brokers;
             this.ids = ids;
@@ -126,6 +136,7 @@ final class TopicPlacement {
             }
             this.policy = policy;
             this.trigger = trigger;
+            this.trace = trace;
         }
 
         boolean over() {

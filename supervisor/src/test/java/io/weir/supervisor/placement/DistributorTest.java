@@ -9,6 +9,7 @@ import io.weir.supervisor.placement.Distributor.Heard;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.Registration;
 import io.weir.supervisor.placement.algorithm.TopicMembers;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.topics.federation.PlacementTable;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -379,11 +380,15 @@ class DistributorTest {
                 of(ORDERS, new long[] {1}, new float[] {1}, new float[0], 0, new int[0]),
                 of(null, new long[0], new float[0], new float[0], 1, new int[0]))) {
             assertThat(distributor.report(
-                            new Report(liar, 1, 0, 1_000, List.of(absurd), List.of(), List.of()), cluster.nowNs, cluster.nowMs()))
+                            new Report(liar, 1, 0, 1_000, List.of(absurd), List.of(), List.of()),
+                            cluster.nowNs,
+                            cluster.nowMs()))
                     .isEqualTo(Heard.ABSURD);
         }
         assertThat(distributor.report(
-                        new Report(liar, 1, 0, -5, List.of(sound), List.of(), List.of()), cluster.nowNs, cluster.nowMs()))
+                        new Report(liar, 1, 0, -5, List.of(sound), List.of(), List.of()),
+                        cluster.nowNs,
+                        cluster.nowMs()))
                 .isEqualTo(Heard.ABSURD);
         for (Report.Delivered absurd : List.of(
                 new Report.Delivered(ORDERS, null, 0, new int[0], new int[0]),
@@ -643,7 +648,9 @@ class DistributorTest {
                 .orElseThrow();
     }
 
-    /** A broker whose messages take long on their way to consumers elsewhere is slow, however fast they pass its limit. */
+    /**
+     * A broker whose messages take long on their way to consumers elsewhere is slow, however fast they pass its limit.
+     */
     @Test
     void shouldJudgeABrokerByWhatItsMessagesTakeUntilConsumersAtOtherBrokersHaveThem() {
         cluster.publishers("orders", 40, 20, 0);
@@ -680,6 +687,82 @@ class DistributorTest {
         assertThat(part.lateP99Ms()).as("shown apart").isGreaterThan(1_000);
         assertThat(part.lateRate()).isPositive();
         cluster.pass(120, distributor);
-        assertThat(cluster.stored("orders").revision()).as("nobody is moved for it").isEqualTo(decision.revision());
+        assertThat(cluster.stored("orders").revision())
+                .as("nobody is moved for it")
+                .isEqualTo(decision.revision());
+    }
+
+    /** Ten publishers that send at the same instants, and say nothing of it: by the formula one broker would do. */
+    @Test
+    void shouldForecastByWhatWasRecordedLive() {
+        for (BrokerId broker : cluster.brokers) {
+            cluster.store.calibrated(
+                    new Decisions.Capacity(broker, 100_000, 10_000_000, 1, 10_000, 20_000, 10, 100_000));
+        }
+        cluster.limits.clear();
+        cluster.topic("orders", 1_100, 30).publishers("orders", 40, 25, 0);
+        cluster.topic("bills", 1_100, 30).publishers("bills", 40, 25, 0);
+        Distributor distributor = cluster.distributor("one");
+        for (BrokerId broker : cluster.brokers) {
+            SendingRecording recording = new SendingRecording(ORDERS, SendingRecording.MOST, 10_000_000_000L);
+            recording.begin(0, 1_700_000_000_000_000_000L);
+            for (long instant = 0; instant < 250; instant++) {
+                for (PlacedCluster.Publisher each : cluster.publishers.values()) {
+                    if (each.topic().equals(ORDERS) && each.at().equals(broker)) {
+                        recording.sent(each.id(), 1, instant * 40_000_000L);
+                    }
+                }
+            }
+            RecordedTraces.Part.of(broker, recording).forEach(distributor::recorded);
+        }
+        cluster.until(() -> cluster.is("orders", State.FITTED) && cluster.is("bills", State.FITTED), 120, distributor);
+        assertThat(cluster.stored("orders").reasons())
+                .anyMatch(reason -> reason.contains("forecasts go by 10000 sendings that were recorded live"));
+        assertThat(cluster.stored("bills").reasons()).noneMatch(reason -> reason.contains("recorded live"));
+        assertThat(predictedP99Ns("orders"))
+                .as("forty messages at once wait for tokens; seed %d", seed)
+                .isGreaterThan(3 * predictedP99Ns("bills"));
+    }
+
+    @Test
+    void shouldPlaceOnlyTopicsThatSomebodyRegisteredFor() {
+        cluster.registeredOnly = true;
+        cluster.topic("bills", 100_000, 1_000);
+        cluster.publishers("orders", 20, 20, 0).publishers("bills", 20, 20, 0);
+        cluster.publishers.computeIfPresent(1L, (id, each) -> each.registering(PlacementTable.UNNAMED));
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        cluster.pass(30, distributor);
+        assertThat(cluster.stored("orders").homes())
+                .as("everybody of that topic")
+                .hasSize(20);
+        assertThat(cluster.store.get(new TopicName("bills"))).isEmpty();
+        assertThat(cluster.store.registeredTopics(0).orElseThrow().topics()).containsExactly(ORDERS);
+        assertThat(distributor.idle(cluster.nowNs)).isFalse();
+
+        cluster.publishers.computeIfPresent(1L, (id, each) -> each.registering(PlacementTable.NOT_REGISTERED));
+        cluster.publishers.remove(1L);
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 60, distributor);
+        cluster.pass(10, distributor);
+        assertThat(cluster.store.registrations()).isEmpty();
+        assertThat(distributor.idle(cluster.nowNs)).isTrue();
+
+        assertThat(distributor.declare(new TopicName("bills"), 77, 5, "", cluster.nowNs, cluster.nowMs()))
+                .isInstanceOf(Registration.Registered.class);
+        cluster.until(() -> cluster.is("bills", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("bills").homes())
+                .as("those that were there already, too")
+                .hasSize(21);
+    }
+
+    @Test
+    void shouldTakeBackWhatWasPlacedWhenNobodyIsRegisteredForItAnyMore() {
+        cluster.publishers("orders", 20, 20, 0);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, cluster.distributor("for all topics"));
+        cluster.registeredOnly = true;
+        Distributor distributor = cluster.distributor("for registered ones");
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 60, distributor);
+        cluster.pass(10, distributor);
+        assertThat(distributor.idle(cluster.nowNs)).isTrue();
     }
 }

@@ -97,7 +97,8 @@ class PlacementTest {
     void shouldAskForEverythingWhenItMissedSomething() {
         ActorRef<Placement.Command> placement = placement("one");
         await("it has read the store", placement, () -> {
-            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
+            placement.tell(new Placement.Reported(
+                    new Report(HERE, 7, 3, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
             return agent.receiveSeveralMessages(0).isEmpty() && askedForAll();
         });
     }
@@ -106,12 +107,6 @@ class PlacementTest {
     void shouldRegisterWhoeverSaysWhoItIsAndRefuseAnotherGroup() {
         ActorRef<Placement.Command> placement = placement("one");
         TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
-        store.away = true;
-        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
-        assertThat(outcomes.receiveMessage().cause())
-                .as("before it has read the store")
-                .isEqualTo(Placement.RegisterRefusal.NOT_YET);
-        store.away = false;
         run(placement, 3);
         placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isNull();
@@ -150,6 +145,68 @@ class PlacementTest {
         store.away = false;
         await("it is written when the store is back", placement, () -> store.registrations()
                 .isEmpty());
+    }
+
+    @Test
+    void shouldDoNothingWhileNobodyIsRegistered() {
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("one");
+        assertThat(view(placement).brokers()).isEmpty();
+        long read = store.calls;
+        assertThat(read).as("once at the start").isLessThanOrEqualTo(2);
+        clock.addAndGet(3_600_000_000_000L);
+        time.timePasses(Duration.ofHours(1));
+        placement.tell(
+                new Placement.Reported(new Report(HERE, 7, 0, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
+        assertThat(view(placement).topics()).isEmpty();
+        assertThat(store.calls).as("in an hour").isEqualTo(read);
+        assertThat(news.get()).isZero();
+        agent.expectNoMessage(Duration.ofMillis(100));
+    }
+
+    @Test
+    void shouldWakeWhenSomebodyRegistersAndRestWhenNobodyIsLeft() {
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("one");
+        TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).as("the first one, too").isNull();
+        assertThat(store.registrations()).hasSize(1);
+        assertThat(news.get()).as("brokers that are asleep look").isPositive();
+        await("it is placed", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.homes().containsKey(77L))
+                .isPresent());
+        placement.tell(new Placement.Unregister(ORDERS, 77, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isNull();
+        await("it is taken back", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.state() == State.DISSOLVED)
+                .isPresent());
+        for (int i = 0; i < 30; i++) {
+            pass();
+            view(placement);
+        }
+        long read = store.calls;
+        for (int i = 0; i < 30; i++) {
+            pass();
+            view(placement);
+        }
+        assertThat(store.calls).isEqualTo(read);
+    }
+
+    @Test
+    void shouldWakeByItselfWhenItsPredecessorLeftRegistrations() {
+        store.register(List.of(new Decisions.Registered(ORDERS, 77, 5, "north", true, 0)), List.of());
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("two");
+        await("it is placed", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.homes().containsKey(77L))
+                .isPresent());
+    }
+
+    private PlacementView view(ActorRef<Placement.Command> placement) {
+        TestProbe<PlacementView> views = kit.createTestProbe();
+        placement.tell(new Placement.Show("", 1, views.getRef()));
+        return views.receiveMessage();
     }
 
     private boolean askedForAll() {
@@ -250,6 +307,11 @@ class PlacementTest {
                         null))) {
             kit.serializationTestKit().verifySerialization(message, true);
         }
+        Placement.Recorded recorded = new Placement.Recorded(
+                new RecordedTraces.Part(HERE, ORDERS, 5, 6, 0, 1, new long[] {-7}, new long[] {3}, new int[] {2}));
+        assertThat((Object) kit.serializationTestKit().verifySerialization(recorded, false))
+                .usingRecursiveComparison()
+                .isEqualTo(recorded);
         Placement.Reported reported = new Placement.Reported(report(0), agent.getRef());
         Object back = kit.serializationTestKit().verifySerialization(reported, false);
         assertThat(back).usingRecursiveComparison().isEqualTo(reported);

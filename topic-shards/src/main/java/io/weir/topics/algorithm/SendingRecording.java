@@ -1,5 +1,6 @@
 package io.weir.topics.algorithm;
 
+import io.weir.config.value.TopicName;
 import java.util.Arrays;
 
 /**
@@ -17,19 +18,24 @@ public final class SendingRecording {
     private final long[] sinceNs;
     private final int[] messages;
     private final long forNs;
+    private final TopicName topic;
     private long beganNs;
+    private long beganWallNs;
     private long lengthNs;
     private int size;
 
-    public SendingRecording(int most, long forNs) {
+    public SendingRecording(TopicName topic, int most, long forNs) {
+        this.topic = topic;
         publishers = new long[most];
         sinceNs = new long[most];
         messages = new int[most];
         this.forNs = forNs;
     }
 
-    public void begin(long nowNs) {
+    /** @param wallNs the same moment in nanoseconds since 1970, to compare brokers' recordings by */
+    public void begin(long nowNs, long wallNs) {
         beganNs = nowNs;
+        beganWallNs = wallNs;
         lengthNs = forNs;
     }
 
@@ -54,8 +60,12 @@ public final class SendingRecording {
         return nowNs - beganNs >= lengthNs;
     }
 
-    public long beganNs() {
-        return beganNs;
+    public TopicName topic() {
+        return topic;
+    }
+
+    public long beganWallNs() {
+        return beganWallNs;
     }
 
     /** Nothing that was sent in this time is missing. */

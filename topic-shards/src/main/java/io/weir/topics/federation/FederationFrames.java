@@ -47,9 +47,10 @@ import org.agrona.MutableDirectBuffer;
  *
  * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries,
  * in DELIVER with this one. DELIVER_LATE (12) and DELIVER_LATE_WITH_CONTEXT (13) are laid out as DELIVER and
- * DELIVER_WITH_CONTEXT: the message waited for a consumer, or to be due, and its age says nothing about brokers. {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so
- * many, each after its length (i32, big endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2
- * throttled, 3 failed, 4 held up for too long, 5 no such topic. A message's age is in the link's own header.
+ * DELIVER_WITH_CONTEXT: the message waited for a consumer, or to be due, and its age says nothing about brokers.
+ * {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so many, each after its length
+ * (i32, big endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2 throttled, 3 failed, 4 held up
+ * for too long, 5 no such topic. A message's age is in the link's own header.
  */
 final class FederationFrames {
     static final byte VERSION = 1;

@@ -330,8 +330,6 @@ public final class PlacementTable implements Homes {
     /** Who sends when, of one topic; null if nobody wants to know. */
     private SendingRecording recording;
 
-    private TopicName recorded;
-
     /** For placement of all topics. */
     public PlacementTable(BrokerId self) {
         this(self, null);
@@ -404,15 +402,14 @@ public final class PlacementTable implements Homes {
                 here.active[slot] |= 1L << sinceNs / SLOT_NS;
             }
         }
-        if (recording != null && here.topic.equals(recorded)) {
+        if (recording != null && here.topic.equals(recording.topic())) {
             recording.sent(here.ids[slot], messages, arrivalNs);
         }
     }
 
-    /** Who sends when to that topic goes into this recording from now on; what was recorded before is lost. */
-    public void record(TopicName topic, SendingRecording into, long nowNs) {
-        into.begin(nowNs);
-        recorded = topic;
+    /** Who sends when to its topic goes into this recording from now on; what was recorded before is lost. */
+    public void record(SendingRecording into, long nowNs, long wallNs) {
+        into.begin(nowNs, wallNs);
         recording = into;
     }
 
@@ -421,7 +418,6 @@ public final class PlacementTable implements Homes {
         SendingRecording over = recording != null && recording.isOver(nowNs) ? recording : null;
         if (over != null) {
             recording = null;
-            recorded = null;
         }
         return over;
     }

@@ -13,13 +13,13 @@ import java.util.Map;
 /**
  * When a topic's messages came, and how long they took until consumers of this broker had them: from their arrival at
  * the cluster's first broker until a consumer had them, or could have had them if one had been free. Messages that were
- * kept waiting by their consumers (no credit, a full buffer, the channel's own limit, a pause) count apart as well, when
- * they are handed over.
+ * kept waiting by their consumers (no credit, a full buffer, the channel's own limit, a pause) count apart as well,
+ * when they are handed over.
  *
  * <p>All times are durations on clocks that nobody sets: a message's age goes with it over links, and is added to.
  * Copies count: a message of two channels counts twice. What was published to be delivered later, and what is delivered
- * again, does not count. Counted for all topics together, and for this one if somebody wants to know: then by the broker
- * that let the messages pass the limit.
+ * again, does not count. Counted for all topics together, and for this one if somebody wants to know: then by the
+ * broker that let the messages pass the limit.
  */
 public final class MessageTimes {
     private final Shards shards;

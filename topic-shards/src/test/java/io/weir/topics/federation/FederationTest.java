@@ -74,7 +74,11 @@ class FederationTest {
     void shouldCountTheWayOverTheLinkForTheBrokerThatLetTheMessagePass() throws Exception {
         linkTwo();
         a.broker.path().measure(null).toCompletableFuture().join();
-        b.broker.path().measure(Set.of(new TopicName(TOPIC))).toCompletableFuture().join();
+        b.broker
+                .path()
+                .measure(Set.of(new TopicName(TOPIC)))
+                .toCompletableFuture()
+                .join();
         FinishingReader atB = reader(b, "work", 200);
         awaitConsumers("work", 1, a, b);
         publish(a, TOPIC, "m", 100);
@@ -87,12 +91,11 @@ class FederationTest {
                 .sum();
         List<Delivered> atHome =
                 a.broker.path().takeDeliveries().toCompletableFuture().join();
-        long held = atHome.stream()
-                .mapToLong(each -> each.delays().messages())
-                .sum();
+        long held = atHome.stream().mapToLong(each -> each.delays().messages()).sum();
         assertThat(came).as("most find credit there at once").isPositive();
         assertThat(came + held).as("each is counted once, there or here").isEqualTo(100);
-        assertThat(atConsumers).noneMatch(each -> each.home() == null && each.delays().messages() > 0);
+        assertThat(atConsumers)
+                .noneMatch(each -> each.home() == null && each.delays().messages() > 0);
         assertThat(atHome.stream().mapToLong(each -> each.late().messages()).sum())
                 .as("those that found no credit, counted apart when they went")
                 .isGreaterThanOrEqualTo(held);

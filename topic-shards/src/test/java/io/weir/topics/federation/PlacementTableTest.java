@@ -160,8 +160,8 @@ class PlacementTableTest {
 
     @Test
     void shouldRecordWhoSendsWhenUntilTheTimeIsOver() {
-        SendingRecording recording = new SendingRecording(8, 1_000);
-        table.record(ORDERS, recording, 100);
+        SendingRecording recording = new SendingRecording(ORDERS, 8, 1_000);
+        table.record(recording, 100, 7_000);
         table.homeOf(request("orders", 1, 3, 150));
         table.homeOf(request("orders", 1, 2, 150));
         table.homeOf(request("other", 1, 2, 160));
@@ -176,12 +176,13 @@ class PlacementTableTest {
         assertThat(recording.timesNs(0, 2)).containsExactly(50, 50);
         assertThat(recording.messages(0, 2)).containsExactly(5, 1);
         assertThat(recording.lengthNs()).isEqualTo(1_000);
+        assertThat(recording.beganWallNs()).isEqualTo(7_000);
     }
 
     @Test
     void shouldEndARecordingThatIsFull() {
-        SendingRecording recording = new SendingRecording(2, 1_000);
-        table.record(ORDERS, recording, 0);
+        SendingRecording recording = new SendingRecording(ORDERS, 2, 1_000);
+        table.record(recording, 0, 7_000);
         for (int i = 1; i <= 5; i++) {
             table.homeOf(request("orders", i, 0, 10 * i));
         }

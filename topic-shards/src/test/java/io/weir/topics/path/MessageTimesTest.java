@@ -112,7 +112,9 @@ class MessageTimesTest {
         broker.reader("work", 100);
         broker.publish("m");
         assertThat(broker.shards.takeDeliveries()).isEmpty();
-        assertThat(broker.shards.deliveries().delays().messages()).as("all together").isEqualTo(1);
+        assertThat(broker.shards.deliveries().delays().messages())
+                .as("all together")
+                .isEqualTo(1);
         measure();
         broker.publish("m");
         assertThat(only().delays().messages()).isEqualTo(1);

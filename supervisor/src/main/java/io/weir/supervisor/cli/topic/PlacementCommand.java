@@ -71,6 +71,11 @@ public final class PlacementCommand implements CliCommand {
             return ExitCode.OK;
         }
         output.printf("policy %s, %d publishers, decided by %s%n%n", all.policy(), all.publishers(), all.decidedBy());
+        if (all.brokers().isEmpty() && all.topics().isEmpty()) {
+            output.println("nothing is placed: no publisher has registered by its rate or group (CLIENTS.md), and"
+                    + " weir.placement.enabled is not on for all topics");
+            return ExitCode.OK;
+        }
         output.printf("%-12s %12s %12s %12s%n", "BROKER", "CAPACITY/S", "ALLOCATED", "ROOM");
         for (PlacementView.OfBroker broker : all.brokers()) {
             output.printf(

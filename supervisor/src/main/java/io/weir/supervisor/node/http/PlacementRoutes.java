@@ -115,7 +115,8 @@ final class PlacementRoutes {
                 .orElseThrow(() -> new Refusal(
                         StatusCodes.CONFLICT,
                         "PLACEMENT_OFF",
-                        "placement is off on this broker: set weir.placement.enabled = on, on every broker"));
+                        "placement is off on this broker: set weir.placement.enabled = registered, or on, and"
+                                + " weir.aeron.directory, on every broker"));
     }
 
     private CompletionStage<HttpResponse> show(Call call) {

@@ -151,15 +151,16 @@ final class PathMetrics {
             MeterRegistry registry, String name, String description, Function<DeliveryTotals, DelayTotals> of) {
         for (String seconds : List.of("0.0001", "0.001", "0.01", "0.1", "1", "any")) {
             long withinNs = seconds.equals("any") ? Long.MAX_VALUE : Math.round(Double.parseDouble(seconds) * 1e9);
-            FunctionCounter.builder(name, this, metrics -> of.apply(metrics.deliveries)
-                            .within(withinNs))
+            FunctionCounter.builder(
+                            name, this, metrics -> of.apply(metrics.deliveries).within(withinNs))
                     .tag("within", seconds)
                     .description(description)
                     .register(registry);
         }
-        FunctionCounter.builder(name + ".time", this, metrics -> of.apply(metrics.deliveries)
-                                .sumNs()
-                        / 1e9)
+        FunctionCounter.builder(
+                        name + ".time",
+                        this,
+                        metrics -> of.apply(metrics.deliveries).sumNs() / 1e9)
                 .baseUnit("seconds")
                 .description("All of that time together")
                 .register(registry);
