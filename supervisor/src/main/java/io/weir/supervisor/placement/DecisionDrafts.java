@@ -85,10 +85,10 @@ final class DecisionDrafts {
         return reasons;
     }
 
-    Decision dissolved(TopicPlacement topic) {
-        Decision last = topic.stored;
+    /** Nobody has a home by it any more. */
+    Decision dissolved(Decision last) {
         return new Decision(
-                topic.name,
+                last.topic(),
                 last.revision() + 1,
                 me,
                 last.policy(),

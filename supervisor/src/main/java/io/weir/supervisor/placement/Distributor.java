@@ -53,6 +53,9 @@ final class Distributor {
     /** Nothing is decided so soon after the start: brokers have yet to report. */
     static final long LEARN_NS = 4_000_000_000L;
 
+    /** By then a broker knows all topics that there are. */
+    private static final long LEFT_OVER_NS = 60_000_000_000L;
+
     /** So many runs begin in one piece of work at most, so that nothing else waits for long. */
     private static final int MOST_BEGUN = 200;
     /** A round is too short to measure topics below this rate: their forecast stands at once. */
@@ -399,7 +402,22 @@ final class Distributor {
             }
         }
         topics.removeDissolved().forEach(publishers.table()::forget);
+        dissolveLeftOvers(proposals, nowNs);
         return proposals;
+    }
+
+    /** A topic that went while nobody decided would keep every broker awake, for nothing. */
+    private void dissolveLeftOvers(List<Proposal> proposals, long nowNs) {
+        if (!settings.registeredOnly || nowNs - startedNs < LEFT_OVER_NS) {
+            return;
+        }
+        early.values().removeIf(decision -> {
+            boolean over = !decision.parts().isEmpty() && !topics.exists(decision.topic());
+            if (over) {
+                proposals.add(new Proposal(decision.revision(), drafts.dissolved(decision)));
+            }
+            return over;
+        });
     }
 
     private void loseSilentBrokers(long nowNs) {
@@ -504,7 +522,7 @@ final class Distributor {
 
     private Optional<Decision> propose(TopicPlacement topic, long nowNs) {
         if (topic.gone) {
-            return topic.dissolved() ? Optional.empty() : Optional.of(drafts.dissolved(topic));
+            return topic.dissolved() ? Optional.empty() : Optional.of(drafts.dissolved(topic.stored));
         }
         Run run = topic.run;
         if (run != null) {

@@ -184,6 +184,13 @@ public final class PlacementAgent extends AbstractBehavior<PlacementAgent.Comman
             // They would outlive the behaviour that started them.
             timers.cancelAll();
             context.getSelf().tell(new LookNow());
+            ActorRef<Command> self = context.getSelf();
+            // Somebody may have registered before this actor was there.
+            with.path.offer((port, nowNs) -> {
+                if (with.table.tracks()) {
+                    self.tell(new SomebodyRegistered());
+                }
+            });
             return Behaviors.receive(Command.class)
                     .onMessage(SomebodyRegistered.class, here -> awake(with))
                     .onMessage(LookNow.class, now -> {

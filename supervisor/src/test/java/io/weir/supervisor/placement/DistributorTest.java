@@ -756,6 +756,19 @@ class DistributorTest {
     }
 
     @Test
+    void shouldTakeBackWhatWasPlacedOfATopicThatWentWhileNobodyDecided() {
+        cluster.publishers("orders", 20, 20, 0);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, cluster.distributor("one"));
+        cluster.limits.clear();
+        cluster.publishers.clear();
+        cluster.registeredOnly = true;
+        Distributor successor = cluster.distributor("two");
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 90, successor);
+        cluster.tick(successor);
+        assertThat(successor.idle(cluster.nowNs)).isTrue();
+    }
+
+    @Test
     void shouldTakeBackWhatWasPlacedWhenNobodyIsRegisteredForItAnyMore() {
         cluster.publishers("orders", 20, 20, 0);
         cluster.until(() -> cluster.is("orders", State.FITTED), 60, cluster.distributor("for all topics"));

@@ -463,6 +463,15 @@ class PlacementAgentTest {
     }
 
     @Test
+    void shouldReportWhoRegisteredBeforeItStarted() {
+        kit.stop(agent);
+        PlacementTable early = new PlacementTable(HERE, () -> {});
+        onPath(() -> publishHere(early, 1, "north", 0, 1));
+        agent(early, true);
+        await("it is awake", EVERY, () -> next() != null);
+    }
+
+    @Test
     void shouldFollowTopicsThatSomebodyRegisteredForElsewhere() {
         AtomicReference<PlacementTable> some = new AtomicReference<>();
         ActorRef<PlacementAgent.Command> sleeper = sleeper(some);

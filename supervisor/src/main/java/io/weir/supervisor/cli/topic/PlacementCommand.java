@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         description = {
             "Where topics' publishers are at home: the brokers at which their messages pass the limit.",
-            "Works in clusters whose brokers have weir.placement.enabled = on."
+            "Topics are placed that a publisher registers for (CLIENTS.md), or all with weir.placement.enabled = on."
         },
         footer = {
             "",
