@@ -11,6 +11,7 @@ import io.weir.config.WeirSettings.ClusterSettings;
 import io.weir.config.WeirSettings.ClusterTls;
 import io.weir.config.WeirSettings.DemandWindowSettings;
 import io.weir.config.WeirSettings.HttpSettings;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.WeirSettings.SupplySettings;
@@ -385,8 +386,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
 
     private static PlacementSettings placement(Config config) {
         return new PlacementSettings(
-                oneOf(config, "weir.placement.enabled", "on", "off", "true", "false")
-                        .matches("on|true"),
+                placementMode(oneOf(config, "weir.placement.enabled", "registered", "on", "off", "true", "false")),
                 oneOf(config, "weir.placement.policy", "lb", "conc", "max-min", "srtm"),
                 duration(config, "weir.placement.objective", Duration.ofNanos(100_000), Duration.ofMinutes(1)),
                 whole(config, "weir.placement.capacity", 1, 100_000_000),
@@ -396,7 +396,16 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.placement.broken-for", Duration.ofSeconds(1), Duration.ofHours(1)),
                 duration(config, "weir.placement.pause", Duration.ofSeconds(1), Duration.ofDays(1)),
                 oneOf(config, "weir.placement.find-groups", "on", "off", "true", "false")
-                        .matches("on|true"));
+                        .matches("on|true"),
+                duration(config, "weir.placement.registration", Duration.ofMinutes(1), Duration.ofDays(30)));
+    }
+
+    private static PlacementMode placementMode(String enabled) {
+        return switch (enabled) {
+            case "registered" -> PlacementMode.REGISTERED;
+            case "on", "true" -> PlacementMode.ALL;
+            default -> PlacementMode.OFF;
+        };
     }
 
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {

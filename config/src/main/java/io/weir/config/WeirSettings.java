@@ -139,6 +139,15 @@ public record WeirSettings(
             double topicShare,
             double tokenShare) {}
 
+    /** Whose publishers get a home. */
+    public enum PlacementMode {
+        OFF,
+        /** Those of topics that somebody registered for. */
+        REGISTERED,
+        /** Those of all topics. */
+        ALL
+    }
+
     /**
      * How publishers are placed: which broker is whose home.
      *
@@ -151,9 +160,10 @@ public record WeirSettings(
      * @param brokenFor how long an objective must be missed before publishers are moved for it
      * @param pause the shortest time between two moves for a missed objective
      * @param findGroups whether publishers that send together are found where they do not say so
+     * @param registration how long a publisher's registration is kept that nobody renews
      */
     public record PlacementSettings(
-            boolean enabled,
+            PlacementMode mode,
             String policy,
             Duration objective,
             int capacity,
@@ -162,5 +172,6 @@ public record WeirSettings(
             Duration round,
             Duration brokenFor,
             Duration pause,
-            boolean findGroups) {}
+            boolean findGroups,
+            Duration registration) {}
 }

@@ -112,6 +112,7 @@ final class BrokerNode {
                                 supply.tell(new SupplyCoordinator.Members(addresses(view)));
                                 news.members(addresses(view));
                                 keys.ifPresent(to -> to.tell(new LinkKeyExchange.Members(addresses(view))));
+                                topics.placement().ifPresent(placement -> placement.members(addresses(view)));
                             })),
                             "membership");
                     startApi(context, topics);

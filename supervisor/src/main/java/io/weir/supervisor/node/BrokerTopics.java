@@ -179,7 +179,11 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
-        recorder = new TopicRecorder(settings.broker().id(), this::path, clock);
+        recorder = new TopicRecorder(
+                settings.broker().id(),
+                this::path,
+                clock,
+                (topic, forNs) -> placement.ifPresent(to -> to.record(path(), topic, forNs)));
     }
 
     private static long queueBytes(OptionalLong set) {

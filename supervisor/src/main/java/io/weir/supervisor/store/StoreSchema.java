@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 6;
+    static final int VERSION = 7;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -59,6 +59,11 @@ final class StoreSchema {
                     + " batched DOUBLE PRECISION NOT NULL, batch INTEGER NOT NULL, lone_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_objective (topic VARCHAR(64) PRIMARY KEY, objective_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_policy (topic VARCHAR(64) PRIMARY KEY, policy VARCHAR(16) NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_registration (topic VARCHAR(64) NOT NULL, publisher BIGINT NOT NULL,"
+                    + " rate DOUBLE PRECISION NOT NULL, correlation VARCHAR(64) NOT NULL, asked BOOLEAN NOT NULL,"
+                    + " renewed_at BIGINT NOT NULL, PRIMARY KEY (topic, publisher))",
+            "INSERT INTO weir_counter SELECT 'registration', 0"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'registration')",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     /** Up to version 2 it held topics' names only, no channels' keys. */

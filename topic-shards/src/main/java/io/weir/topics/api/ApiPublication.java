@@ -125,6 +125,11 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     }
 
     @Override
+    public boolean named() {
+        return !publisher.name().isEmpty();
+    }
+
+    @Override
     public String group() {
         return publisher.group();
     }

@@ -117,9 +117,13 @@ final class PeerEnd implements Publisher {
         return offer(FederationFrames.notice(small, type, subscription), nowNs);
     }
 
-    /** @param contextLength of the context that stands right before the body, or 0 */
+    /**
+     * @param fresh whether only brokers took its time so far
+     * @param contextLength of the context that stands right before the body, or 0
+     */
     boolean deliver(
             int subscription,
+            boolean fresh,
             long timestampNs,
             int attempts,
             long id,
@@ -131,6 +135,7 @@ final class PeerEnd implements Publisher {
             return false;
         }
         delivery.subscription = subscription;
+        delivery.fresh = fresh;
         delivery.attempts = attempts;
         delivery.id = id;
         delivery.body = body;
@@ -316,8 +321,9 @@ final class PeerEnd implements Publisher {
             case FederationFrames.UNSUBSCRIBE -> onUnsubscribe(in, at, nowNs);
             case FederationFrames.ACKNOWLEDGE -> onAcknowledge(in, at, length, nowNs);
             case FederationFrames.GIVE_BACK -> onGiveBack(in, at, nowNs);
-            case FederationFrames.DELIVER -> onDeliver(in, at, length, 0, 0, arrivalNs, nowNs);
-            case FederationFrames.DELIVER_WITH_CONTEXT ->
+            case FederationFrames.DELIVER, FederationFrames.DELIVER_LATE ->
+                onDeliver(in, at, length, 0, 0, arrivalNs, nowNs);
+            case FederationFrames.DELIVER_WITH_CONTEXT, FederationFrames.DELIVER_LATE_WITH_CONTEXT ->
                 onDeliver(in, at, length, Short.BYTES, FederationFrames.contextLength(in, at), arrivalNs, nowNs);
             case FederationFrames.ENDED -> onEnded(in, at, nowNs);
             case FederationFrames.PUBLISH -> onPublish(in, at, length, arrivalNs, nowNs);
@@ -432,7 +438,8 @@ final class PeerEnd implements Publisher {
                 bodyLength,
                 FederationFrames.attempts(in, at),
                 FederationFrames.id(in, at),
-                arrivalNs + shards.wallOffsetNs(),
+                FederationFrames.isFresh(in, at),
+                arrivalNs,
                 nowNs);
         return true;
     }
@@ -550,6 +557,7 @@ final class PeerEnd implements Publisher {
     /** Writes a message into the stream; one object, so that nothing is allocated for it. */
     private static final class Delivery implements BodyWriter {
         private int subscription;
+        private boolean fresh;
         private int attempts;
         private long id;
         private ByteBuffer body;
@@ -559,7 +567,8 @@ final class PeerEnd implements Publisher {
 
         @Override
         public void write(MutableDirectBuffer out, int at) {
-            FederationFrames.deliver(out, at, subscription, attempts, id, body, contextLength, bodyAt, bodyLength);
+            FederationFrames.deliver(
+                    out, at, subscription, fresh, attempts, id, body, contextLength, bodyAt, bodyLength);
         }
     }
 

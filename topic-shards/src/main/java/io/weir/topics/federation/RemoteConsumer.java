@@ -38,7 +38,8 @@ final class RemoteConsumer implements Subscriber {
             int contextLength,
             int bodyAt,
             int bodyLength) {
-        if (peer.deliver(id, timestampNs, attempts, messageId, body, contextLength, bodyAt, bodyLength)) {
+        if (peer.deliver(
+                id, consumer.fresh(), timestampNs, attempts, messageId, body, contextLength, bodyAt, bodyLength)) {
             return true;
         }
         if (!wantsRoom) {

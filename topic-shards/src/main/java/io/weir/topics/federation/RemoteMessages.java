@@ -21,6 +21,8 @@ import java.util.List;
  */
 final class RemoteMessages implements RemoteSource {
     private static final int MAX_SLOT = 0x7fff;
+    /** No entry of another broker's message: those have a slot. */
+    private static final long NOTHING = 0;
 
     private final Federation federation;
     private final Channel channel;
@@ -32,6 +34,9 @@ final class RemoteMessages implements RemoteSource {
 
     /** Also those that are over, as long as consumers hold something of them. Slot 0 stands for this broker. */
     private RemoteSubscription[] bySlot = new RemoteSubscription[4];
+
+    /** The entry of the message that came just now. */
+    private long arriving = NOTHING;
 
     private boolean closed;
     private boolean refused;
@@ -66,6 +71,8 @@ final class RemoteMessages implements RemoteSource {
      * A message of another broker; what cannot be stored goes back.
      *
      * @param at where its context stands, if it has one, and right behind that its body
+     * @param fresh whether only brokers took its time so far
+     * @param arrivalNs when it reached the first broker, by this broker's clock
      */
     void arrived(
             RemoteSubscription subscription,
@@ -75,18 +82,24 @@ final class RemoteMessages implements RemoteSource {
             int length,
             int attempts,
             long id,
-            long timestampNs,
+            boolean fresh,
+            long arrivalNs,
             long nowNs) {
         int before = Math.max(0, attempts - 1);
-        int message = store.put(
-                channel.account(), null, in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
+        int message =
+                store.put(channel.account(), null, in, at, contextLength, at + contextLength, length, arrivalNs, id, 0);
         if (message == MessageStore.FULL) {
             sendBack(subscription, id, before, 0);
             return;
         }
         subscription.held++;
-        await(subscription, Channel.entry(message, before, subscription.slot), nowNs);
+        arriving = Channel.entry(message, before, subscription.slot);
+        await(subscription, arriving, nowNs);
         channel.pump(nowNs);
+        arriving = NOTHING;
+        if (fresh && before == 0) {
+            channel.times().cameFrom(subscription.peer.peer().id(), arrivalNs);
+        }
         if (!waiting.isEmpty()) {
             federation.watch(this);
         }
@@ -111,7 +124,11 @@ final class RemoteMessages implements RemoteSource {
             return false;
         }
         sinceNs.poll();
-        subscriptionOf(waiting.poll()).waiting--;
+        long entry = waiting.poll();
+        if (entry != arriving) {
+            channel.times().waited(entry, nowNs);
+        }
+        subscriptionOf(entry).waiting--;
         return true;
     }
 

@@ -49,6 +49,7 @@ public final class Channel {
     private final TopicShard shard;
     private final Agenda agenda;
     private final MessageStore store;
+    private final MessageTimes times;
     private final LongRing queue;
     private DeadlineHeap deferred;
     private final List<Consumer> consumers = new ArrayList<>();
@@ -93,6 +94,7 @@ public final class Channel {
         this.store = store;
         queue = new LongRing(shard.segments());
         deferred = new DeadlineHeap(shard.segments());
+        times = shard.times();
         remoteSource = shard.remoteSourceFor(this);
     }
 
@@ -132,8 +134,8 @@ public final class Channel {
         return consumer;
     }
 
-    /** A message that passed the gate; one of its references is the channel's from now on. */
-    void put(int message, long nowNs) {
+    /** A message that passed the gate, now or before; one of its references is the channel's from now on. */
+    void put(int message, long nowNs, boolean passesNow) {
         received++;
         long dueNs = store.dueNs(message);
         if (dueNs != 0 && dueNs - nowNs > 0) {
@@ -142,7 +144,10 @@ public final class Channel {
             }
             return;
         }
-        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+        times.begin(passesNow && dueNs == 0);
+        boolean taken = queue.isEmpty() && dispatch(message, nowNs);
+        times.end(message, taken);
+        if (!taken && makeRoom(message)) {
             queue.add(message);
         }
         wanted(1);
@@ -282,6 +287,7 @@ public final class Channel {
                 }
             }
             if (consumer.take(entry, nowNs)) {
+                times.handedOver(entry, consumer.remote(), nowNs);
                 delivered++;
                 changed();
                 return true;
@@ -544,6 +550,10 @@ public final class Channel {
 
     RemoteSource remoteSource() {
         return remoteSource;
+    }
+
+    public MessageTimes times() {
+        return times;
     }
 
     MessageStore store() {

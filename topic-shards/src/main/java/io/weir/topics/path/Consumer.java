@@ -45,6 +45,11 @@ public final class Consumer implements Subscription {
         return remote;
     }
 
+    /** Whether only brokers took the time of the message that it is being given. */
+    public boolean fresh() {
+        return channel.times().fresh();
+    }
+
     int credit() {
         return ready;
     }
@@ -74,14 +79,14 @@ public final class Consumer implements Subscription {
         int contextLength = store.contextLength(message);
         full = contextLength == 0
                 ? !subscriber.deliver(
-                        store.timestampNs(message),
+                        channel.times().timestampNs(message),
                         Channel.attempts(tried),
                         id,
                         store.slab(message),
                         store.bodyAt(message),
                         store.length(message))
                 : !subscriber.deliver(
-                        store.timestampNs(message),
+                        channel.times().timestampNs(message),
                         Channel.attempts(tried),
                         id,
                         store.slab(message),

@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -207,8 +208,23 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return ask(shards::takeDelays);
     }
 
+    /** Counts from now on how long messages of these topics take until consumers here have them; null: of all. */
+    public CompletionStage<Void> measure(Set<TopicName> topics) {
+        return command(() -> shards.measure(topics));
+    }
+
+    /** How long messages of the {@link #measure measured} topics took since the last call. */
+    public CompletionStage<List<Delivered>> takeDeliveries() {
+        return ask(shards::takeDeliveries);
+    }
+
+    /** The same of all topics together, since the beginning. */
+    public CompletionStage<DeliveryTotals> deliveries() {
+        return ask(shards::deliveries);
+    }
+
     /**
-     * The same from the beginning of each topic here, for as many readers as there are.
+     * What messages waited for the limit, from the beginning of each topic here, for as many readers as there are.
      *
      * @param only of this topic; empty: of all, which takes the path's thread a microsecond for some topics
      */

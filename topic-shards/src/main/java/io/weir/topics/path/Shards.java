@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -71,6 +72,11 @@ public final class Shards implements MessagePort {
     private TopicName recorded;
     /** Its shard; null also while this broker has none. All that a publication looks at. */
     private TopicShard recordedShard;
+
+    private final DelayCounts ready = new DelayCounts();
+    private final DelayCounts late = new DelayCounts();
+    /** Topics of which it is counted how long messages take until consumers have them; null: all. */
+    private Set<TopicName> measured = Set.of();
 
     private long nextId;
     private long dropped;
@@ -215,7 +221,7 @@ public final class Shards implements MessagePort {
                 request.contextLength(),
                 bodyAt,
                 bodyLength,
-                nowNs + wallOffsetNs,
+                request.arrivalNs(),
                 nextId++,
                 deferNs > 0 && dueNs == 0 ? 1 : dueNs);
     }
@@ -309,6 +315,7 @@ public final class Shards implements MessagePort {
         TopicShard shard = new TopicShard(name, this);
         byName.add(name.value(), shard);
         all.add(shard);
+        shard.times().measure(measured == null || measured.contains(name));
         if (name.equals(recorded)) {
             recordedShard = shard;
         }
@@ -376,6 +383,31 @@ public final class Shards implements MessagePort {
     /** What messages waited since the last call, of topics that had any. */
     Map<TopicName, DelayCounts.Window> takeDelays() {
         return agenda.takeDelays();
+    }
+
+    /** Counts from now on how long messages of these topics take until consumers have them; null: of all. */
+    void measure(Set<TopicName> topics) {
+        measured = topics;
+        all.forEach(shard -> shard.times().measure(topics == null || topics.contains(shard.name())));
+    }
+
+    /** How long messages of measured topics took since the last call. */
+    List<Delivered> takeDeliveries() {
+        List<Delivered> taken = new ArrayList<>();
+        all.forEach(shard -> taken.addAll(shard.times().take(shard.name())));
+        return taken;
+    }
+
+    DeliveryTotals deliveries() {
+        return new DeliveryTotals(ready.totals(), late.totals());
+    }
+
+    void countReady(long delayNs) {
+        ready.add(delayNs, 1);
+    }
+
+    void countLate(long delayNs) {
+        late.add(delayNs, 1);
     }
 
     /** What messages waited from the beginning on; of all topics, or of one. */

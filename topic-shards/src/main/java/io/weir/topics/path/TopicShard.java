@@ -34,6 +34,7 @@ final class TopicShard {
     private final Agenda agenda;
     private final MessageStore store;
     private final TokenLine line;
+    private final MessageTimes times;
     private final List<Channel> channels = new ArrayList<>();
     /** Messages that passed and have no channel to go to yet. */
     private final LongRing unrouted;
@@ -67,6 +68,7 @@ final class TopicShard {
                 store,
                 shards.publications(),
                 shards.settings().definitionWaitNs());
+        times = new MessageTimes(shards, agenda, store, line.gate());
         askedNs = agenda.nowNs();
     }
 
@@ -76,6 +78,10 @@ final class TopicShard {
 
     TokenLine line() {
         return line;
+    }
+
+    MessageTimes times() {
+        return times;
     }
 
     /** Before the definition is there, channels go by the defaults. */
@@ -216,8 +222,11 @@ final class TopicShard {
     void route(int message, long nowNs) {
         published++;
         if (flows() && unrouted.isEmpty()) {
-            spread(message, nowNs);
+            spread(message, nowNs, true);
             return;
+        }
+        if (store.dueNs(message) == 0) {
+            times.passed(message);
         }
         if (settings().overflow() == Overflow.DROP_OLDEST
                 && unrouted.size() >= settings().maxQueued()) {
@@ -228,13 +237,14 @@ final class TopicShard {
         unrouted.add(message);
     }
 
-    private void spread(int message, long nowNs) {
+    /** @param passesNow whether it passed in this moment, rather than wait here */
+    private void spread(int message, long nowNs, boolean passesNow) {
         int count = channels.size();
         if (count > 1) {
             store.retain(message, count - 1);
         }
         for (int i = 0; i < count; i++) {
-            channels.get(i).put(message, nowNs);
+            channels.get(i).put(message, nowNs, passesNow);
         }
     }
 
@@ -247,7 +257,7 @@ final class TopicShard {
                 lookAgainAt(nowNs + TokenLine.RETRY_NS);
                 break;
             }
-            spread((int) unrouted.poll(), nowNs);
+            spread((int) unrouted.poll(), nowNs, false);
         }
         line.retryNow();
     }

@@ -51,13 +51,13 @@ class FederationFramesTest {
 
     @Test
     void shouldNotKnowFramesThatAreTooShortOrOfAnotherVersion() {
-        for (byte type = -1; type < 14; type++) {
+        for (byte type = -1; type < 16; type++) {
             frame.putByte(0, FederationFrames.VERSION);
             frame.putByte(1, type);
             for (int length = 0; length < FederationFrames.NOTICE_BYTES; length++) {
                 assertThat(FederationFrames.typeOf(frame, 0, length)).isZero();
             }
-            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.LEND;
+            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.DELIVER_LATE_WITH_CONTEXT;
             assertThat(FederationFrames.typeOf(frame, 0, FederationFrames.PUBLISH_HEADER_BYTES))
                     .isEqualTo(ours ? type : 0);
             frame.putByte(0, (byte) (FederationFrames.VERSION + 1));

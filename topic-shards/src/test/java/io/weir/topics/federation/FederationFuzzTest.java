@@ -111,7 +111,16 @@ class FederationFuzzTest {
                 ByteBuffer body = ByteBuffer.allocate(100);
                 int context = random.nextInt(20);
                 FederationFrames.deliver(
-                        scratch, 0, subscription, 1, random.nextInt(50), body, context, context, 100 - context);
+                        scratch,
+                        0,
+                        subscription,
+                        random.nextBoolean(),
+                        1,
+                        random.nextInt(50),
+                        body,
+                        context,
+                        context,
+                        100 - context);
                 yield FederationFrames.deliverBytes(context, 100 - context);
             }
             case 5 ->

@@ -7,6 +7,7 @@ import io.weir.config.value.TopicName;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicSettings;
+import io.weir.topics.path.Delivered;
 import io.weir.topics.path.NsqSocket;
 import io.weir.topics.path.NsqSocket.Frame;
 import io.weir.topics.path.RunningBroker;
@@ -66,6 +67,37 @@ class FederationTest {
         assertThat(a.stats().malformed() + b.stats().malformed() + c.stats().malformed())
                 .isZero();
         assertThat(c.broker.channel(TOPIC, "work").finished()).isEqualTo(each);
+    }
+
+    @Test
+    void shouldCountTheWayOverTheLinkForTheBrokerThatLetTheMessagePass() throws Exception {
+        linkTwo();
+        a.broker.path().measure(null).toCompletableFuture().join();
+        b.broker
+                .path()
+                .measure(Set.of(new TopicName(TOPIC)))
+                .toCompletableFuture()
+                .join();
+        FinishingReader atB = reader(b, "work", 200);
+        awaitConsumers("work", 1, a, b);
+        publish(a, TOPIC, "m", 100);
+        await("everything is delivered", () -> atB.count() == 100);
+        List<Delivered> atConsumers =
+                b.broker.path().takeDeliveries().toCompletableFuture().join();
+        long came = atConsumers.stream()
+                .filter(each -> a.id().equals(each.home()))
+                .mapToLong(each -> each.delays().messages())
+                .sum();
+        List<Delivered> atHome =
+                a.broker.path().takeDeliveries().toCompletableFuture().join();
+        long held = atHome.stream().mapToLong(each -> each.delays().messages()).sum();
+        assertThat(came).as("most find credit there at once").isPositive();
+        assertThat(came + held).as("each is counted once, there or here").isEqualTo(100);
+        assertThat(atConsumers)
+                .noneMatch(each -> each.home() == null && each.delays().messages() > 0);
+        assertThat(atHome.stream().mapToLong(each -> each.late().messages()).sum())
+                .as("those that found no credit, counted apart when they went")
+                .isGreaterThanOrEqualTo(held);
     }
 
     @Test

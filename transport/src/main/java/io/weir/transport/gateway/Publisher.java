@@ -32,6 +32,11 @@ public interface Publisher {
         return hash == NOBODY ? 1 : hash;
     }
 
+    /** Whether its {@link #id} is of a name that it gave itself, so that it is the same at every broker. */
+    default boolean named() {
+        return false;
+    }
+
     /** Which publishers' bursts come together with its own; empty if it did not say. */
     default String group() {
         return "";

@@ -162,6 +162,11 @@ final class PublisherSession implements Publisher {
     }
 
     @Override
+    public boolean named() {
+        return !negotiation.identity().publisher().isEmpty();
+    }
+
+    @Override
     public String group() {
         return negotiation.identity().group();
     }

@@ -7,7 +7,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.config.value.Limit;
 import io.weir.supervisor.node.BrokerTopics;
 import io.weir.supervisor.node.PathView;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.federation.FederationStats;
+import io.weir.topics.path.DeliveryTotals;
 import io.weir.topics.path.PathStats;
 import io.weir.topics.path.TopicLook;
 import io.weir.topics.path.TopicStats;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
@@ -31,6 +34,7 @@ final class PathMetrics {
     private final BrokerTopics topics;
     private volatile List<TopicStats> last = List.of();
     private volatile PathStats totals = PathStats.NONE;
+    private volatile DeliveryTotals deliveries = new DeliveryTotals(DelayTotals.NONE, DelayTotals.NONE);
 
     PathMetrics(MeterRegistry registry, BrokerTopics topics) {
         this.topics = topics;
@@ -144,6 +148,7 @@ final class PathMetrics {
                 .register(registry);
         channels(registry, "consumers", "Consumers of all channels", ChannelStats::consumers);
         gateway(registry);
+        deliveries(registry);
     }
 
     private void gateway(MeterRegistry registry) {
@@ -170,6 +175,39 @@ final class PathMetrics {
     private void gateway(MeterRegistry registry, String name, String description, ToLongFunction<GatewayStats> value) {
         FunctionCounter.builder(name, topics, t -> value.applyAsLong(t.gatewayStats()))
                 .description(description)
+                .register(registry);
+    }
+
+    private void deliveries(MeterRegistry registry) {
+        delays(
+                registry,
+                "deliveries",
+                "Messages by the time from arrival at the cluster until a consumer of this broker had them, or could have",
+                DeliveryTotals::delays);
+        delays(
+                registry,
+                "deliveries.late",
+                "Messages that waited for a consumer, by the time from arrival at the cluster until one had them",
+                DeliveryTotals::late);
+    }
+
+    /** How many took at most so long, and all of their time together. */
+    private void delays(
+            MeterRegistry registry, String name, String description, Function<DeliveryTotals, DelayTotals> of) {
+        for (String seconds : List.of("0.0001", "0.001", "0.01", "0.1", "1", "any")) {
+            long withinNs = seconds.equals("any") ? Long.MAX_VALUE : Math.round(Double.parseDouble(seconds) * 1e9);
+            FunctionCounter.builder(
+                            name, this, metrics -> of.apply(metrics.deliveries).within(withinNs))
+                    .tag("within", seconds)
+                    .description(description)
+                    .register(registry);
+        }
+        FunctionCounter.builder(
+                        name + ".time",
+                        this,
+                        metrics -> of.apply(metrics.deliveries).sumNs() / 1e9)
+                .baseUnit("seconds")
+                .description("All of that time together")
                 .register(registry);
     }
 
@@ -225,6 +263,7 @@ final class PathMetrics {
             PathView view = topics.look().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
             last = view.topics().stream().map(TopicLook::stats).toList();
             totals = view.totals();
+            deliveries = topics.path().deliveries().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {
