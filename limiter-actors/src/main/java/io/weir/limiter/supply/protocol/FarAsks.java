@@ -5,14 +5,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Whom a broker that starves asks beyond its neighbours: one in the first round, another each time, twice as many after
- * a round in which one of them gave, and half as many after a round in vain. While there is something to be had, a ring
- * of N is asked within about log₂ N rounds. In a cluster at its limit everybody asks one, however large it is.
+ * Whom a broker that starves asks beyond its neighbours for one topic's supply: one in the first round, another each
+ * time, twice as many after a round in which one of them gave, and half as many after a round in vain. While there is
+ * something to be had, a ring of N is asked within about log₂ N rounds. In a cluster at its limit everybody asks one,
+ * however large it is.
  */
 final class FarAsks {
     private int count = 1;
     private int next;
     private boolean given;
+
+    /** @param start any number, another at each broker, so that not all ask the same one first */
+    FarAsks(int start) {
+        next = start;
+    }
 
     /** A broker that is no neighbour gave. */
     void given() {
@@ -30,8 +36,7 @@ final class FarAsks {
         given = false;
         List<Holder> asked = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
-            next = (next + 1) % far.size();
-            asked.add(far.get(next));
+            asked.add(far.get(Math.floorMod(next++, far.size())));
         }
         return asked;
     }

@@ -13,6 +13,7 @@ import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -48,7 +49,9 @@ final class RingRounds {
     private final Consumer<PendingDecision> decide;
     private final Reserve reserve;
     private final Map<BrokerId, RingEdge> edges = new LinkedHashMap<>();
-    private final FarAsks farAsks = new FarAsks();
+    /** Of topics that have starved here under their limit of now. */
+    private final Map<TopicName, FarAsks> farAsks = new HashMap<>();
+
     private final Map<TopicName, SupplyEdge> steps = new HashMap<>();
     /** Steps to brokers that are no neighbours. */
     private final Map<TopicName, SupplyEdge> farSteps = new HashMap<>();
@@ -95,10 +98,15 @@ final class RingRounds {
         changed.addAll(topics);
     }
 
-    /** A transfer of this holder's arrived. */
-    void credited(Holder from) {
-        if (!edges.containsKey(from.broker())) {
-            farAsks.given();
+    /** It is stored that this transfer has arrived here. */
+    void credited(Transfer transfer) {
+        if (edges.containsKey(transfer.id().from().broker())) {
+            return;
+        }
+        for (TopicName topic : transfer.holdings().keySet()) {
+            if (farAsks.containsKey(topic)) {
+                farAsks.get(topic).given();
+            }
         }
     }
 
@@ -107,6 +115,7 @@ final class RingRounds {
         changed.addAll(topics);
         steps.keySet().removeAll(topics);
         farSteps.keySet().removeAll(topics);
+        farAsks.keySet().removeAll(topics);
     }
 
     /** @param members all other holders that are live and reachable */
@@ -241,10 +250,15 @@ final class RingRounds {
                         && (own.share().share().rateMicros() < own.demand().rateMicros()
                                 || own.demand().saturates(own.share().share())))
                 .toList();
-        if (!starving.isEmpty()) {
-            PeerMessage.Indicators asks = new PeerMessage.Indicators(me, starving);
-            farAsks.round(far).forEach(asked -> out.accept(new Effect.Tell(asked.broker(), asks)));
+        Map<Holder, List<PeerMessage.ShareAndDemand>> asked = new LinkedHashMap<>();
+        for (PeerMessage.ShareAndDemand own : starving) {
+            farAsks.computeIfAbsent(own.topic(), topic -> new FarAsks(me.hashCode()))
+                    .round(far)
+                    .forEach(holder ->
+                            asked.computeIfAbsent(holder, to -> new ArrayList<>()).add(own));
         }
+        asked.forEach((to, topics) ->
+                out.accept(new Effect.Tell(to.broker(), new PeerMessage.Indicators(me, topics))));
     }
 
     /**

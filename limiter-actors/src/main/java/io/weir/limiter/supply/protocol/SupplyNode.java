@@ -219,7 +219,7 @@ public final class SupplyNode {
             decide(new PendingDecision.Burn(minted.topic()));
             out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
         } else if (event instanceof SupplyEvent.Credited credited) {
-            ring.credited(credited.transfer().id().from());
+            ring.credited(credited.transfer());
             versions.owed(event.topics(), keeper.ledger()).forEach(this::decide);
         }
     }

@@ -11,7 +11,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class FarAsksTest {
-    private final FarAsks asks = new FarAsks();
+    private final FarAsks asks = new FarAsks(-7);
 
     @Test
     void shouldAskAnotherOneEachRoundWhenNobodyGives() {
@@ -59,6 +59,14 @@ class FarAsksTest {
             asks.given();
         }
         assertThat(asks.round(far(2))).containsExactlyInAnyOrderElementsOf(far(2));
+    }
+
+    @Test
+    void shouldBeginSomewhereElseAtAnotherBroker() {
+        assertThat(asks.round(far(10))).isNotEqualTo(new FarAsks(12).round(far(10)));
+        FarAsks overflowing = new FarAsks(Integer.MAX_VALUE);
+        assertThat(overflowing.round(far(10))).hasSize(1);
+        assertThat(overflowing.round(far(10))).hasSize(1);
     }
 
     private static List<Holder> far(int count) {

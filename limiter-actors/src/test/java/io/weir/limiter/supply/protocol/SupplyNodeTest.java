@@ -256,6 +256,9 @@ class SupplyNodeTest {
         assertThat(farAsked()).hasSize(2);
         carryOut(transfer(1));
         assertThat(farAsked()).as("a neighbour's gift is no reason").hasSize(1);
+        Map<TopicName, Holding> other = Map.of(new TopicName("other"), one);
+        carryOut(new PeerMessage.Sent(new Transfer(new Transfer.Id(far, ME, 2), other), far));
+        assertThat(farAsked()).as("another topic's gift is none either").hasSize(1);
     }
 
     /** Who is asked in a round of a broker that starves, its neighbours aside. */
