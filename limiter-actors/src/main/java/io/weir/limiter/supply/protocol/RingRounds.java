@@ -254,11 +254,10 @@ final class RingRounds {
         for (PeerMessage.ShareAndDemand own : starving) {
             farAsks.computeIfAbsent(own.topic(), topic -> new FarAsks(me.hashCode()))
                     .round(far)
-                    .forEach(holder ->
-                            asked.computeIfAbsent(holder, to -> new ArrayList<>()).add(own));
+                    .forEach(holder -> asked.computeIfAbsent(holder, to -> new ArrayList<>())
+                            .add(own));
         }
-        asked.forEach((to, topics) ->
-                out.accept(new Effect.Tell(to.broker(), new PeerMessage.Indicators(me, topics))));
+        asked.forEach((to, topics) -> out.accept(new Effect.Tell(to.broker(), new PeerMessage.Indicators(me, topics))));
     }
 
     /**
