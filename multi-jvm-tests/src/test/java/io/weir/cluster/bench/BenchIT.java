@@ -170,6 +170,25 @@ public class BenchIT {
         assertThat(json.at("/configurations/1/rounds/1/shares").findValues("rate"))
                 .as("static")
                 .allSatisfy(rate -> assertThat(rate.asDouble()).isEqualTo(limit / 2));
+        assertThat(besideSimulated())
+                .containsExactlyElementsOf(json.get("configurations").findValuesAsText("name"));
+    }
+
+    /** The lab puts the bench's result beside what it simulates. */
+    private List<String> besideSimulated() throws Exception {
+        Path measured = Files.copy(dir.resolve("out"), dir.resolve("measured.json"));
+        Process lab = weir("lab", "drl-penalty", "--seeds", "1", "--set", "measured=" + measured, "-o", "json");
+        try {
+            assertThat(lab.waitFor(90, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            lab.destroyForcibly();
+        }
+        JsonNode tables = new ObjectMapper().readTree(read("out")).get("tables");
+        JsonNode last = tables.get(tables.size() - 1);
+        assertThat(last.get("columns").toString()).contains("measured 99th");
+        List<String> names = new ArrayList<>();
+        last.get("rows").forEach(row -> names.add(row.get(0).asText()));
+        return names;
     }
 
     private JsonNode bench(String line) throws Exception {

@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  */
 public final class TopicGate {
     /** Brokers that it borrows from and lends to at most; each is a slot. */
-    public static final int MOST_LENDERS = 8;
+    public static final int MOST_LENDERS = Lending.MOST_LENDERS;
 
     private final TopicName topic;
     private final DemandWindow.Shape windowShape;

@@ -218,7 +218,8 @@ public final class SupplyNode {
         if (event instanceof SupplyEvent.Minted minted && !minted.debt().isNone()) {
             decide(new PendingDecision.Burn(minted.topic()));
             out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
-        } else if (event instanceof SupplyEvent.Credited) {
+        } else if (event instanceof SupplyEvent.Credited credited) {
+            ring.credited(credited.transfer());
             versions.owed(event.topics(), keeper.ledger()).forEach(this::decide);
         }
     }

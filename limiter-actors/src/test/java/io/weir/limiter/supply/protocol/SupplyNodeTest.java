@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.value.Account;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** One node, told what happens step by step; what many of them do together is the simulation's. */
@@ -195,6 +197,79 @@ class SupplyNodeTest {
         assertThat(carryOut(starving))
                 .anyMatch(effect -> effect instanceof Effect.Send sent
                         && sent.transfer().id().to().equals(far));
+    }
+
+    @Test
+    void shouldGiveWhatItCanSpareOnlyToAFarBrokerThatIsCertainToNeedMore() {
+        begin("b2", "b3", "b4");
+        mint(100, 100);
+        Holder far = holder("b3", 1);
+        look(
+                LeaseRow.registered(ME),
+                LeaseRow.registered(PEER),
+                LeaseRow.registered(far),
+                LeaseRow.registered(holder("b4", 1)));
+        tell(new Input.RoundDue());
+        Holding held = node.ledger().share(TOPIC);
+        Estimate mine = new Estimate(30 * MICROS, 40 * MICROS, 50 * MICROS);
+        carryOut(new Input.Sampled(
+                0,
+                List.of(new GateSample(
+                        TOPIC, held, new Demand(mine, Estimate.exactly(10 * MICROS), Estimate.NONE), 0, false))));
+        Estimate wide = new Estimate(5 * MICROS, 30 * MICROS, 60 * MICROS);
+        assertThat(carryOut(asks(far, new Demand(wide, Estimate.exactly(MICROS), Estimate.exactly(2 * MICROS)))))
+                .as("10 may be enough")
+                .noneMatch(Effect.RemoveAtGate.class::isInstance);
+        List<Effect> effects =
+                carryOut(asks(far, new Demand(wide, Estimate.exactly(MICROS), Estimate.exactly(200 * MICROS))));
+        assertThat(effects)
+                .filteredOn(Effect.Send.class::isInstance)
+                .singleElement()
+                .satisfies(effect -> {
+                    Transfer transfer = ((Effect.Send) effect).transfer();
+                    assertThat(transfer.id().to()).isEqualTo(far);
+                    assertThat(transfer.holdings().get(TOPIC).share().rateMicros())
+                            .as("half of what lies above the most that it may need")
+                            .isEqualTo(25 * MICROS);
+                });
+    }
+
+    private static PeerMessage.Indicators asks(Holder from, Demand demand) {
+        Holding ten = Holding.of(new Share(10 * MICROS, 10 * MICROS), 0);
+        return new PeerMessage.Indicators(from, List.of(new PeerMessage.ShareAndDemand(TOPIC, ten, demand, false)));
+    }
+
+    @Test
+    void shouldAskMoreFarBrokersAfterOneOfThemGave() {
+        begin("b2", "b3", "b4", "b5", "b6");
+        mint(10, 10);
+        List<LeaseRow> all = new ArrayList<>(List.of(LeaseRow.registered(ME)));
+        for (String other : List.of("b2", "b3", "b4", "b5", "b6")) {
+            all.add(LeaseRow.registered(holder(other, 1)));
+        }
+        look(all.toArray(LeaseRow[]::new));
+        assertThat(farAsked()).hasSize(1);
+        assertThat(farAsked()).hasSize(1);
+        Holder far = holder("b4", 1);
+        Holding one = Holding.of(new Share(MICROS, MICROS), 0);
+        carryOut(new PeerMessage.Sent(new Transfer(new Transfer.Id(far, ME, 1), Map.of(TOPIC, one)), far));
+        assertThat(farAsked()).hasSize(2);
+        carryOut(transfer(1));
+        assertThat(farAsked()).as("a neighbour's gift is no reason").hasSize(1);
+        Map<TopicName, Holding> other = Map.of(new TopicName("other"), one);
+        carryOut(new PeerMessage.Sent(new Transfer(new Transfer.Id(far, ME, 2), other), far));
+        assertThat(farAsked()).as("another topic's gift is none either").hasSize(1);
+    }
+
+    /** Who is asked in a round of a broker that starves, its neighbours aside. */
+    private List<String> farAsked() {
+        tell(new Input.RoundDue());
+        Holding held = node.ledger().share(TOPIC);
+        Demand much = new Demand(100 * MICROS, 10 * MICROS);
+        List<Effect> effects = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 5, false))));
+        return Stream.of("b3", "b4", "b5")
+                .filter(broker -> !toldTo(broker, effects).isEmpty())
+                .toList();
     }
 
     @Test
