@@ -53,7 +53,8 @@ public final class CertsCommand implements CliCommand {
     @Command(
             name = "init",
             mixinStandardHelpOptions = true,
-            description = "Make an authority: authority.pem, which every broker trusts, and authority.key.")
+            description = "Make an authority: authority.pem, which every broker trusts, and authority.key.",
+            footer = {"", "Example:", "  weir certs init --dir certs"})
     static final class Init implements Callable<Integer> {
         @Option(
                 names = "--dir",
@@ -85,7 +86,8 @@ public final class CertsCommand implements CliCommand {
             description = {
                 "Issue a broker's certificate: NAME.pem and NAME.key, in place of earlier ones.",
                 "A broker that runs uses new files within five minutes, without a restart."
-            })
+            },
+            footer = {"", "Example:", "  weir certs issue b1 --host 10.0.0.1 --dir certs"})
     static final class Issue implements Callable<Integer> {
         @Parameters(paramLabel = "NAME", description = "The broker's id, or any name.")
         private String name;
@@ -137,7 +139,8 @@ public final class CertsCommand implements CliCommand {
     @Command(
             name = "show",
             mixinStandardHelpOptions = true,
-            description = "Show whom certificates are for and how long. Exit code 1 if one is not valid now.")
+            description = "Show whom certificates are for and how long. Exit code 1 if one is not valid now.",
+            footer = {"", "Example:", "  weir certs show certs/b1.pem"})
     static final class Show implements Callable<Integer> {
         @Parameters(
                 paramLabel = "FILE",

@@ -44,11 +44,10 @@ final class Link implements ControlledFragmentHandler {
     private long subscriptionId = NONE;
     private long retryAtNs;
 
-    /** A frame could not be read: the link comes back after a pause. */
-    private boolean unreadable;
-
     private long refusedSession;
     private boolean versionLogged;
+    /** A frame could not be read: the link comes back after a pause. */
+    private boolean unreadable;
 
     /** The poll's that is going on. */
     private LinkEvents events;
@@ -257,10 +256,12 @@ final class Link implements ControlledFragmentHandler {
         boolean wantsPublication = subscription != null && !sender.hasPublication() && !handshake.hasFallen();
         if (wantsPublication && !lacksKey() && sender.askForPublication(aeron)) {
             long session = links.newSession();
-            if (sealed) {
-                sender.sealWith(sealOf(self, peerNow(), session));
-            }
+            FrameSeal seal = sealed ? sealOf(self, peerNow(), session) : null;
+            sender.sealWith(seal);
             handshake.beginSession(session, turnNs);
+            if (sealed && seal == null) {
+                closePublication(); // the key was forgotten meanwhile
+            }
         }
     }
 
@@ -409,7 +410,7 @@ final class Link implements ControlledFragmentHandler {
         if (length > maxFrameBytes || sealed != (type == LinkFrames.SEALED)) {
             return onUnreadable(length);
         }
-        return type == LinkFrames.SEALED ? onSealed(buffer, offset, length) : onOpen(type, buffer, offset, length);
+        return sealed ? onSealed(buffer, offset, length) : onOpen(type, buffer, offset, length);
     }
 
     private Action onOpen(byte type, DirectBuffer buffer, int offset, int length) {
