@@ -66,6 +66,8 @@ class SealedClusterIT {
         assertThat(ended)
                 .as("the consumer has its messages; it says %s, the brokers %s", log, cluster.log("*"))
                 .isTrue();
-        assertThat(Files.readAllLines(log)).filteredOn("a message of some length"::equals).hasSize(10);
+        assertThat(Files.readAllLines(log))
+                .filteredOn("a message of some length"::equals)
+                .hasSize(10);
     }
 }

@@ -27,9 +27,9 @@ import java.util.function.Consumer;
  * Watches the cluster's membership and publishes what it sees as a {@link NodeView}; what an operator would draw on a
  * time line goes to the log. Membership is a hint to look, never proof that a broker has stopped.
  *
- * <p>A broker's id, incarnation and feature level travel as roles of its member: they are fixed for one life of the actor system, and
- * are there with the first gossip, without asking anyone. Members without the role of a broker are applications, and
- * not seen here.
+ * <p>A broker's id, incarnation and feature level travel as roles of its member: they are fixed for one life of the
+ * actor system, and are there with the first gossip, without asking anyone. Members without the role of a broker are
+ * applications, and not seen here.
  */
 final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private static final String BROKER_ROLE = "broker";

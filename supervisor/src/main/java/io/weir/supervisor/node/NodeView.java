@@ -24,7 +24,8 @@ public record NodeView(
     public record MemberView(String id, long incarnation, String address, String state) {}
 
     static NodeView down(long incarnation) {
-        return new NodeView(incarnation, "down", Optional.empty(), Optional.empty(), List.of(), Membership.FEATURE_LEVEL);
+        return new NodeView(
+                incarnation, "down", Optional.empty(), Optional.empty(), List.of(), Membership.FEATURE_LEVEL);
     }
 
     public boolean up() {
