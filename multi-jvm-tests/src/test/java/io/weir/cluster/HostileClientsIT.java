@@ -167,8 +167,7 @@ class HostileClientsIT {
                 .as("no more may wait")
                 .startsWith("E_MPUB_FAILED MPUB refused: topic backlog holds ");
         delete("backlog");
-        cluster.await(
-                "the memory is free again", SOON, () -> metric("weir_message_store_used_bytes") < 4 * (1 << 20));
+        cluster.await("the memory is free again", SOON, () -> metric("weir_message_store_used_bytes") < 4 * (1 << 20));
     }
 
     private static boolean hasAnswer(Socket socket) {
