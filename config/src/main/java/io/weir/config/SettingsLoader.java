@@ -313,7 +313,9 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 List.copyOf(config.getStringList("weir.topics.defaults")),
                 bytes(config, "weir.topics.store-size", 16L << 20, 1L << 40),
                 (int) bytes(config, "weir.topics.max-message-size", 1, 64L << 20),
-                whole(config, "weir.tcp.max-connections", 1, 1_000_000));
+                whole(config, "weir.tcp.max-connections", 1, 1_000_000),
+                whole(config, "weir.topics.max-topics", 1, 10_000_000),
+                whole(config, "weir.topics.max-topics-per-token", 1, 10_000_000));
     }
 
     private static PlacementSettings placement(Config config) {

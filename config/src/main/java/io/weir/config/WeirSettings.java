@@ -106,8 +106,16 @@ public record WeirSettings(
      *
      * @param defaults limits by name, each "PATTERN RATE BURST"
      * @param storeBytes for the bodies of all messages that the broker holds
+     * @param maxTopics that the cluster may have
+     * @param maxTopicsPerToken that may come to be by one client's token
      */
-    public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
+    public record TopicsSettings(
+            List<String> defaults,
+            long storeBytes,
+            int maxMessageBytes,
+            int maxConnections,
+            int maxTopics,
+            int maxTopicsPerToken) {}
 
     /**
      * How publishers are placed: which broker is whose home.

@@ -31,6 +31,7 @@ import io.weir.topics.definition.Overflow;
 import io.weir.topics.definition.ShardEntity;
 import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
+import io.weir.topics.definition.TopicWriter;
 import io.weir.topics.definition.TopicDefinition.Delivery;
 import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import java.nio.file.Path;
@@ -68,6 +69,7 @@ class TopicTest {
         final RunningStore store;
         final SupplyTables limits;
         final TopicTable rows;
+        private final TopicWriter writer;
         private final SettingsLoader loaded;
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
         private final TopicName name;
@@ -86,12 +88,13 @@ class TopicTest {
                 registry.awaitStore();
             }
             limits = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(10));
-            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10));
+            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10), new TopicQuotas(6, 2));
+            writer = new TopicWriter(rows, limits, storeThreads, minted -> {}, () -> {});
             begin();
         }
 
         Behavior<Topic.Command> topic(TopicName of) {
-            return Topic.create(of, limits, rows, storeThreads, () -> ME, () -> {}, Duration.ofMillis(200), patience);
+            return Topic.create(of, writer, () -> ME, Duration.ofMillis(200), patience);
         }
 
         void begin() {

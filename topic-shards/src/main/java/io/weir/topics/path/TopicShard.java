@@ -21,6 +21,9 @@ import java.util.concurrent.TimeUnit;
  * here.
  */
 final class TopicShard {
+    /** As long as a channel waits for somebody to claim it. */
+    private static final long ABANDONED_NS = TimeUnit.SECONDS.toNanos(60);
+
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final TopicName name;
@@ -36,6 +39,7 @@ final class TopicShard {
     private long revision;
     private Set<String> limitedChannels = Set.of();
     private boolean paused;
+    private long withoutChannelSinceNs;
     private boolean hadChannels;
     private long askedNs;
     private long published;
@@ -120,6 +124,9 @@ final class TopicShard {
                     "topic " + name + " has " + channels.size() + " channels here, and no room for " + noRoom);
         }
         revision = definition.revision();
+        if (name.ephemeral() && channels.isEmpty()) {
+            waitForAChannel(nowNs);
+        }
     }
 
     private TopicGate gateOf(String channelName) {
@@ -174,6 +181,31 @@ final class TopicShard {
             countDropped();
         }
         unrouted.add(message);
+        if (name.ephemeral()) {
+            waitForAChannel(nowNs);
+        }
+    }
+
+    /** An ephemeral topic without channels is there for a while after each message, and goes then. */
+    private void waitForAChannel(long nowNs) {
+        withoutChannelSinceNs = nowNs;
+        lookAgainAt(nowNs + ABANDONED_NS);
+    }
+
+    private void endIfAbandoned(long nowNs) {
+        if (!name.ephemeral() || !defined() || !channels.isEmpty() || line.waiting() > 0) {
+            return;
+        }
+        if (nowNs - withoutChannelSinceNs < ABANDONED_NS) {
+            lookAgainAt(withoutChannelSinceNs + ABANDONED_NS);
+            return;
+        }
+        for (int i = unrouted.size(); i > 0; i--) {
+            countDropped();
+        }
+        empty();
+        hadChannels = true;
+        endIfDone();
     }
 
     private void spread(int message, long nowNs) {
@@ -261,7 +293,8 @@ final class TopicShard {
 
     /**
      * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or a topic that was never
-     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it.
+     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it: that has
+     * {@link #ABANDONED_NS}.
      */
     private boolean done() {
         return channels.isEmpty()
@@ -303,6 +336,7 @@ final class TopicShard {
                 lookAgainAt(nextNs);
             }
         }
+        endIfAbandoned(nowNs);
     }
 
     void lookAgainAt(long deadlineNs) {

@@ -54,16 +54,28 @@ class TopicFollowerTest {
     private static final class Rows implements TopicRows {
         private final Map<TopicName, TopicDefinition> last = new ConcurrentHashMap<>();
         private final List<TopicDefinition> changes = new ArrayList<>();
+        private int page = 100;
 
-        @Override
-        public synchronized void put(TopicDefinition definition) {
+        synchronized void put(TopicDefinition definition) {
             last.put(definition.name(), definition);
             changes.add(definition);
         }
 
         @Override
+        public List<Loaded> load(List<TopicName> topics) {
+            throw new UnsupportedOperationException("for topics' entities, which are not real here");
+        }
+
+        @Override
+        public List<Outcome> write(List<Change> written) {
+            throw new UnsupportedOperationException("for topics' entities, which are not real here");
+        }
+
+        @Override
         public synchronized Changes after(long after) {
-            return new Changes(changes.size(), List.copyOf(changes.subList((int) after, changes.size())));
+            int from = (int) after;
+            int to = Math.min(changes.size(), from + page);
+            return new Changes(to, List.copyOf(changes.subList(from, to)), to < changes.size());
         }
 
         @Override
@@ -98,7 +110,7 @@ class TopicFollowerTest {
         current = this;
         broker = new RunningBroker(
                 GatewaySettings.defaults(),
-                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicFollower.Wanted(topic))));
+                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicFollower.Wanted(topic, ""))));
     }
 
     @AfterEach
@@ -134,7 +146,7 @@ class TopicFollowerTest {
                 if (test.ensuresThatFail.getAndDecrement() > 0) {
                     ensure.replyTo()
                             .tell(new Topic.Answer(
-                                    TopicDefinition.none(name), Topic.Outcome.ASK_AGAIN, "still being deleted"));
+                                    TopicDefinition.none(name, 0), Topic.Outcome.ASK_AGAIN, "still being deleted"));
                 } else {
                     test.rows.put(Definitions.of(name, SETTINGS));
                     ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), Topic.Outcome.IN_FORCE, null));
@@ -163,7 +175,8 @@ class TopicFollowerTest {
                 rows,
                 ForkJoinPool.commonPool(),
                 new TopicDefaults(List.of("* 1000 100")),
-                definition -> {}));
+                definition -> {},
+                all -> {}));
         desks.add(desk);
         return desk;
     }
@@ -264,11 +277,11 @@ class TopicFollowerTest {
         TopicName used = topic("used#ephemeral");
         rows.put(Definitions.of(left, SETTINGS));
         ActorRef<TopicFollower.Command> desk = desk();
-        RunningBroker.await("its topic is woken", () -> asked.contains("InUse " + left));
+        RunningBroker.await("its topic is woken", () -> asked.contains("Wake " + left));
         rows.put(Definitions.of(used, SETTINGS));
         desk.tell(new TopicFollower.LookNow());
         RunningBroker.await("it is known", () -> {
-            desk.tell(new TopicFollower.Wanted(used));
+            desk.tell(new TopicFollower.Wanted(used, ""));
             return asked.contains("InUse " + used);
         });
     }
@@ -280,7 +293,7 @@ class TopicFollowerTest {
         TopicDefinition definition = Definitions.of(topic, SETTINGS);
         rows.put(definition);
         ActorRef<TopicFollower.Command> desk = desk();
-        desk.tell(new TopicFollower.Wanted(topic));
+        desk.tell(new TopicFollower.Wanted(topic, ""));
         RunningBroker.await("it is applied", () -> revision(topic) == definition.revision());
         RunningBroker.await(broker.path().apply(definition.gone()));
         desk.tell(new TopicFollower.Ended(topic));

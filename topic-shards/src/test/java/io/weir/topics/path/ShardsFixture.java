@@ -106,7 +106,7 @@ final class ShardsFixture {
     ShardsFixture(PathSettings settings) {
         TopicDirectory directory = new TopicDirectory() {
             @Override
-            public void wanted(TopicName topic) {
+            public void wanted(TopicName topic, String token) {
                 wanted.add(topic);
             }
 

@@ -78,6 +78,11 @@ final class Negotiation {
         return identity;
     }
 
+    /** What the client showed a secret for; null without AUTH. */
+    AccessRights.Grant grant() {
+        return grant;
+    }
+
     private void moveTo(Stage next) {
         if (!stage.next().contains(next)) {
             throw new IllegalStateException("a negotiation can't go from " + stage + " to " + next);

@@ -37,6 +37,11 @@ public interface Publisher {
         return "";
     }
 
+    /** The rights that its client showed a secret for, or null: a broker's memory is shared by these, too. */
+    default AccessRights.Grant grant() {
+        return null;
+    }
+
     /** Messages a second that it is going to publish; 0 if it did not say. */
     default double expectedRate() {
         return 0;

@@ -167,6 +167,11 @@ final class PublisherSession implements Publisher {
     }
 
     @Override
+    public AccessRights.Grant grant() {
+        return negotiation.grant();
+    }
+
+    @Override
     public double expectedRate() {
         return negotiation.identity().expectedRate();
     }
