@@ -88,7 +88,7 @@ class TopicTest {
                 registry.awaitStore();
             }
             limits = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(10));
-            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10), new TopicQuotas(6, 2));
+            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10), new TopicQuotas(100_000, 10_000));
             writer = new TopicWriter(rows, limits, storeThreads, minted -> {}, () -> {});
             begin();
         }
@@ -593,6 +593,37 @@ class TopicTest {
             stage.finish(TOPIC);
             stage.ask(replyTo -> new Topic.ChangeLimit(null, null, null, null, Indicator.MEAN_RESPONSE_TIME, replyTo));
             assertThat(stage.last(TOPIC).indicator()).isEqualTo(Indicator.MEAN_RESPONSE_TIME);
+        }
+    }
+
+    @Test
+    void shouldRefuseATopicForWhichThereIsNoRoomAndMakeItWhenThereIs() {
+        try (Stage stage = new Stage(dir)) {
+            stage.store.execute("UPDATE weir_counter SET number = 100000 WHERE name = 'topics'");
+            Topic.Answer refused = stage.create();
+            assertThat(refused.outcome()).isEqualTo(Topic.Outcome.OVER_QUOTA);
+            assertThat(refused.problem()).contains("weir.topics.max-topics allows 100000").contains("delete");
+            assertThat(refused.definition().exists()).isFalse();
+            stage.store.execute("UPDATE weir_counter SET number = 99999 WHERE name = 'topics'");
+            assertThat(stage.create().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+        }
+    }
+
+    @Test
+    void shouldTellOneOfTwoEntitiesOfATopicToAskAgain() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            ActorRef<Topic.Command> other = stage.system.systemActorOf(stage.topic(TOPIC), "other", Props.empty());
+            stage.ask(other, Topic.Get::new).join();
+            stage.create();
+            Topic.Answer late = stage.ask(
+                            other, replyTo -> new Topic.Create(new LimitSettings(1, MICROS, 0, Sharing.GOSSIP), DELIVERY, replyTo))
+                    .join();
+            assertThat(late.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
+            assertThat(late.problem()).contains("another broker").contains("ask again");
+            assertThat(stage.last(TOPIC).limit()).isEqualTo(share(1_000, 100));
+            assertThat(stage.ask(other, Topic.Get::new).join().definition().limit())
+                    .as("it has loaded what the first one wrote")
+                    .isEqualTo(LIMIT);
         }
     }
 }

@@ -70,6 +70,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     /** A row is new. */
     public record LookNow() implements Command, CrossesNodes {}
 
+    /** How many names it remembers, be they of topics that are gone; for tests. */
+    record HowMany(ActorRef<Integer> replyTo) implements Command {}
+
     private record LookDue() implements Command {}
 
     private record Looked(TopicRows.Changes changes) implements Command {}
@@ -94,6 +97,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private final TopicDefaults defaults;
     private final Consumer<TopicDefinition> learned;
     private final Consumer<Set<TopicName>> learnedAll;
+    private final Duration reviewEvery;
     private final ClusterSharding sharding;
     private final TimerScheduler<Command> timers;
     private final Map<TopicName, TopicDefinition> known = new HashMap<>();
@@ -134,8 +138,21 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             TopicDefaults defaults,
             Consumer<TopicDefinition> learned,
             Consumer<Set<TopicName>> learnedAll) {
+        return create(here, server, rows, storeThreads, defaults, learned, learnedAll, REVIEW_EVERY);
+    }
+
+    /** With another time between two reviews, for tests. */
+    static Behavior<Command> create(
+            BrokerId here,
+            TopicServer server,
+            TopicRows rows,
+            Executor storeThreads,
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned,
+            Consumer<Set<TopicName>> learnedAll,
+            Duration reviewEvery) {
         return Behaviors.setup(context -> Behaviors.withTimers(timers -> new TopicFollower(
-                context, timers, here, server, rows, storeThreads, defaults, learned, learnedAll)));
+                context, timers, here, server, rows, storeThreads, defaults, learned, learnedAll, reviewEvery)));
     }
 
     private TopicFollower(
@@ -147,7 +164,8 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             Executor storeThreads,
             TopicDefaults defaults,
             Consumer<TopicDefinition> learned,
-            Consumer<Set<TopicName>> learnedAll) {
+            Consumer<Set<TopicName>> learnedAll,
+            Duration reviewEvery) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(TopicFollower.class);
@@ -157,6 +175,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         this.defaults = defaults;
         this.learned = learned;
         this.learnedAll = learnedAll;
+        this.reviewEvery = reviewEvery;
         this.sharding = ClusterSharding.get(context.getSystem());
         this.follower = new RowFollower<>(
                 context,
@@ -176,6 +195,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                 .onMessage(ChannelWanted.class, this::onChannelWanted)
                 .onMessage(Ended.class, this::onEnded)
                 .onMessage(LookNow.class, now -> onLookNow())
+                .onMessage(HowMany.class, this::onHowMany)
                 .onMessage(LookDue.class, due -> onLookDue())
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
@@ -326,6 +346,16 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         } else {
             learn(made.definition);
         }
+        return this;
+    }
+
+    private Behavior<Command> onHowMany(HowMany question) {
+        Set<TopicName> names = new HashSet<>(known.keySet());
+        List.of(served, asking, toApply, applying, notApplied, makingChannel).forEach(names::addAll);
+        names.addAll(deleted.keySet());
+        names.addAll(notMade.keySet());
+        names.addAll(channels.keySet());
+        question.replyTo.tell(names.size());
         return this;
     }
 
@@ -504,7 +534,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             }
         });
         sayInUse();
-        timers.startSingleTimer(new ReviewDue(), REVIEW_EVERY);
+        timers.startSingleTimer(new ReviewDue(), reviewEvery);
         return this;
     }
 

@@ -46,6 +46,7 @@ final class LimitVersions {
         Set<TopicName> topics = new HashSet<>();
         List<TopicName> mint = new ArrayList<>();
         List<TopicName> burn = new ArrayList<>();
+        List<TopicName> paid = new ArrayList<>();
         for (KnownLimits.Entry entry : unfinished) {
             LimitRow row = entry.last();
             topics.add(row.topic());
@@ -54,10 +55,15 @@ final class LimitVersions {
             if (mine && !ledger.minted(row.topic(), row.version()) && mint.size() < MOST_AT_ONCE) {
                 mint.add(row.topic());
             }
-            if (debt(entry, ledger).isPresent() && burn.size() < MOST_AT_ONCE) {
-                burn.add(row.topic());
-            }
+            debt(entry, ledger).ifPresent(debt -> {
+                List<TopicName> with = debt.remaining().isNone() ? paid : burn;
+                if (with.size() < MOST_AT_ONCE) {
+                    with.add(row.topic());
+                }
+            });
         }
+        // Beside what is owed, not in its place: the store may be slow to hear what is paid.
+        burn.addAll(paid);
         requests.keySet().retainAll(topics);
         looks.keySet().retainAll(topics);
         List<PendingDecision> due = new ArrayList<>();
