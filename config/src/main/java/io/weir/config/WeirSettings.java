@@ -68,7 +68,11 @@ public record WeirSettings(
         }
     }
 
-    /** The durable store. */
+    /**
+     * The durable store.
+     *
+     * @param mayLoseCommits whether it is used though it says that it can lose what it has acknowledged
+     */
     public record StoreSettings(
             String url,
             String user,
@@ -76,7 +80,8 @@ public record WeirSettings(
             int poolSize,
             Duration startTimeout,
             Duration statementTimeout,
-            Duration registryInterval) {
+            Duration registryInterval,
+            boolean mayLoseCommits) {
         /** Without the password, and without the URL's parameters, which may hold one. */
         @Override
         public String toString() {
@@ -129,6 +134,8 @@ public record WeirSettings(
      * @param queueBytes of the heap for their places in lines and channels; empty: by the heap's size
      * @param topicShare the part of both that one topic may take if no other has a backlog
      * @param tokenShare the same for one client's token
+     * @param maxTopics that the cluster may have
+     * @param maxTopicsPerToken that may come to be by one client's token
      */
     public record TopicsSettings(
             List<String> defaults,
@@ -137,7 +144,9 @@ public record WeirSettings(
             int maxConnections,
             OptionalLong queueBytes,
             double topicShare,
-            double tokenShare) {}
+            double tokenShare,
+            int maxTopics,
+            int maxTopicsPerToken) {}
 
     /** Whose publishers get a home. */
     public enum PlacementMode {

@@ -23,6 +23,7 @@ import picocli.CommandLine.Spec;
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,
+            TopicsCommand.class,
             RelayCommand.class
         },
         footer = {

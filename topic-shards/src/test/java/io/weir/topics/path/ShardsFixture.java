@@ -113,7 +113,7 @@ final class ShardsFixture {
     ShardsFixture(PathSettings settings) {
         TopicDirectory directory = new TopicDirectory() {
             @Override
-            public void wanted(TopicName topic) {
+            public void wanted(TopicName topic, String token) {
                 wanted.add(topic);
             }
 
