@@ -61,12 +61,12 @@ class LocalPolicyTest {
     }
 
     @Test
-    void shouldAnnounceArrivalsAndWhatIsSpareWhenCalm() {
+    void shouldLetAllSendWhatTheLargestOffersAndWhatIsSpareWhenCalm() {
         Resource resource = resource(EN, 200, 100);
         resource.measured(500, true, 300, 0, false);
         new BottleneckFairness().divide(List.of(resource), weights, sigmas, binding);
         assertThat(sigmas[1]).isEqualTo(400);
-        assertThat(sigmas[2]).isEqualTo(300);
+        assertThat(sigmas[2]).as("not bound by its own demand").isEqualTo(400);
     }
 
     @Test
