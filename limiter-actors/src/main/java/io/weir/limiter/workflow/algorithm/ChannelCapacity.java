@@ -8,7 +8,6 @@ import java.util.Collection;
  * channel is overloaded when it is pressed and its backlog is more than 50 ms of C.
  */
 public final class ChannelCapacity {
-    private static final double OVERLOADED_SECONDS = 0.05;
     private static final int COST_SAMPLES = 64;
     private static final double MIX_WEIGHT = 0.2;
 
@@ -109,7 +108,7 @@ public final class ChannelCapacity {
     }
 
     public boolean overloaded() {
-        return pressed && rate > 0 && backlog / rate > OVERLOADED_SECONDS;
+        return pressed && rate > 0 && backlog / rate > Resource.OVERLOADED_SECONDS;
     }
 
     /** c_w: what a message of the workflow costs in consumer time; that of the mix before the first. */

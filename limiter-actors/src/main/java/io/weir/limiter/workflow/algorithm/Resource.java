@@ -8,6 +8,8 @@ import java.util.Arrays;
  */
 public final class Resource {
     private static final double HEADROOM = 0.97;
+    static final double OVERLOADED_SECONDS = 0.05;
+    private static final double OVERLOADED_REFUSED = 0.05;
     /** Capacity is remembered for so many intervals: ten seconds of 100 ms. */
     private static final int MEMORY = 100;
 
@@ -67,6 +69,17 @@ public final class Resource {
         used = usedUnits;
         backlog = waitingUnits;
         overloaded = isOverloaded;
+    }
+
+    /**
+     * The tokens of the topic's share here: always known, and overloaded when more waits for them than 50 ms of the
+     * rate, or, where a topic polices and nothing waits, when more than a twentieth was refused.
+     *
+     * @param refusedPart of what arrived in the last interval
+     */
+    public void measuredTokens(double rate, double passedRate, double waiting, double refusedPart) {
+        boolean full = waiting > OVERLOADED_SECONDS * rate || refusedPart > OVERLOADED_REFUSED;
+        measured(rate, true, passedRate, waiting, full);
     }
 
     public long id() {

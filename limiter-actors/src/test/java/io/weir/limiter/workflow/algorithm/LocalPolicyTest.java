@@ -130,6 +130,19 @@ class LocalPolicyTest {
     }
 
     @Test
+    void shouldTakeTokensForOverloadedWhenTheyAreWaitedForOrRefused() {
+        Resource tokens = resource(EN, 400);
+        tokens.measuredTokens(200, 200, 10, 0.05);
+        assertThat(tokens.overloaded()).isFalse();
+        tokens.measuredTokens(200, 200, 11, 0);
+        assertThat(tokens.overloaded()).isTrue();
+        tokens.measuredTokens(200, 200, 0, 0.06);
+        assertThat(tokens.overloaded()).isTrue();
+        new BottleneckFairness().divide(List.of(tokens), weights, sigmas, binding);
+        assertThat(sigmas[1]).isEqualTo(200);
+    }
+
+    @Test
     void shouldTakeWhatTheOperatorSet() {
         double[] rates = new double[WorkflowSlots.COUNT];
         Arrays.fill(rates, Double.POSITIVE_INFINITY);

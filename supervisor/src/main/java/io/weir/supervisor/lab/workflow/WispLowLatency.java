@@ -103,7 +103,10 @@ public final class WispLowLatency implements Experiment {
             }
             Flow bulk = Storage.flow(BULK, "bulk", 5, 1, 20, EN_MS, List.of());
             for (int i = 0; i < clients; i++) {
-                world.after(1 + i * 1_000_000L, () -> again(world, bulk, counts));
+                world.after(1 + i * 1_000_000L, () -> world.closed(bulk, BULK_TIMEOUT_NS, BACK_NS, request -> {
+                    boolean measured = request.endNs() >= FROM_NS && request.endNs() < END_NS;
+                    counts[2] += request.end() == Request.End.DONE && measured ? 1 : 0;
+                }));
             }
             world.run(END_NS + SECOND_NS);
             outcome.meanMs.add(latencyMs.mean());
@@ -111,14 +114,6 @@ public final class WispLowLatency implements Experiment {
             outcome.bulkPerSecond.add(counts[2] * 1e9 / (END_NS - FROM_NS));
         });
         return outcome;
-    }
-
-    private static void again(ServiceWorld world, Flow bulk, long[] counts) {
-        world.submit(bulk, BULK_TIMEOUT_NS, request -> {
-            boolean done = request.end() == Request.End.DONE;
-            counts[2] += done && world.nowNs() >= FROM_NS && world.nowNs() < END_NS ? 1 : 0;
-            world.after(done ? 1 : BACK_NS, () -> again(world, bulk, counts));
-        });
     }
 
     private static Table table(Map<Integer, Outcome> baseline, Map<Integer, Outcome> wisp) {

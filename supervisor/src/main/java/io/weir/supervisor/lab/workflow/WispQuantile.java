@@ -101,7 +101,10 @@ public final class WispQuantile implements Experiment {
         });
         Flow scan = Storage.flow(SCAN, "scan", 2, 10, 1, 10, List.of());
         for (int i = 0; i < CLIENTS; i++) {
-            world.after(1 + i * 1_000_000L, () -> again(world, scan, done));
+            world.after(1 + i * 1_000_000L, () -> world.closed(scan, TIMEOUT_NS, BACK_NS, request -> {
+                boolean served = request.end() == Request.End.DONE && request.endNs() >= FROM_NS;
+                done[0] += served ? 1 : 0;
+            }));
         }
         world.open(Storage.flow(LIGHT, "light", 2, 1, 1, 10, List.of()), 100, END_NS, TIMEOUT_NS, request -> {});
         world.run(END_NS);
@@ -123,14 +126,6 @@ public final class WispQuantile implements Experiment {
                     .mapToDouble(second -> seconds[second].mean())
                     .toArray();
         }
-    }
-
-    private static void again(ServiceWorld world, Flow scan, long[] done) {
-        world.submit(scan, TIMEOUT_NS, request -> {
-            boolean served = request.end() == Request.End.DONE;
-            done[0] += served && world.nowNs() >= FROM_NS ? 1 : 0;
-            world.after(served ? 1 : BACK_NS, () -> again(world, scan, done));
-        });
     }
 
     private static Table table(Map<Double, Outcome> outcomes) {

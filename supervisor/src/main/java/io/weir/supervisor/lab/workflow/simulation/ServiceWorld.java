@@ -136,6 +136,14 @@ public final class ServiceWorld {
         });
     }
 
+    /** A client that sends the next when it is answered, and comes back after {@code backNs} when it was refused. */
+    public void closed(Setup.Flow flow, long timeoutNs, long backNs, Consumer<Request> onEnd) {
+        submit(flow, timeoutNs, request -> {
+            onEnd.accept(request);
+            after(request.end == Request.End.DONE ? 1 : backNs, () -> closed(flow, timeoutNs, backNs, onEnd));
+        });
+    }
+
     void begin(Request request, ServiceProcess entry) {
         request.step = 0;
         request.open = 1;
