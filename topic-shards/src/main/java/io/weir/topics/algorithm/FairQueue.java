@@ -9,12 +9,12 @@ import java.util.Arrays;
  * of less than one message, into its next turns. So of any stretch in which two workflows have messages waiting, each
  * has its weighted part of the consumers' time, up to one quantum and one message of each.
  *
- * <p>The quantum is the mean cost, so turns are short and a cheap workflow is not kept waiting by a dear one. It changes
- * between rounds only: whoever had the larger of two quanta in every round would get ahead without bound. An expected
- * cost is its workflow's (the latest that a tag has told).
+ * <p>The quantum is the mean cost, so turns are short and a cheap workflow is not kept waiting by a dear one. It
+ * changes between rounds only: whoever had the larger of two quanta in every round would get ahead without bound. An
+ * expected cost is its workflow's (the latest that a tag has told).
  *
- * <p>A workflow may add while it holds less than {@value #ROOM} times the room that is left: one that floods fills eight
- * ninths of the queue, and the others still find room.
+ * <p>A workflow may add while it holds less than {@value #ROOM} times the room that is left: one that floods fills
+ * eight ninths of the queue, and the others still find room.
  */
 public final class FairQueue implements EntryQueue {
     private static final int ROOM = 8;

@@ -15,8 +15,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * A scheduler's price a message: one joins, one is served, while {@code waiting} others wait, of eight workflows. What
- * it costs more than {@code fifo} is what a topic pays for its order.
- * {@code mvn -Pquick,limit-bench -pl topic-shards -am test -Dbench=ScheduleBench} runs it.
+ * it costs more than {@code fifo} is what a topic pays for its order. {@code mvn -Pquick,limit-bench -pl topic-shards
+ * -am test -Dbench=ScheduleBench} runs it.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

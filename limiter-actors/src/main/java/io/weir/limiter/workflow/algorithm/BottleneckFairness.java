@@ -7,9 +7,10 @@ import java.util.List;
  * Weighted max-min fairness at each resource that is overloaded, in that resource's unit; a workflow's rate is what the
  * tightest of them leaves it. While a resource is calm its water level probes upwards by 5% of C × (spare + 0.05) an
  * interval, which doubles every five calm intervals, up to twenty times that. A level above everybody's demand is no
- * level: then each may send as much for its weight as the largest offers, and all that is spare. Its own demand and what
- * is spare would be too little for a light workflow: in a full resource nothing is spare, and its Poisson arrivals would
- * wait for a rate that is no more than their mean (4% of them were refused beside bulk reads, {@code wisp-low-latency}).
+ * level: then each may send as much for its weight as the largest offers, and all that is spare. Its own demand and
+ * what is spare would be too little for a light workflow: in a full resource nothing is spare, and its Poisson arrivals
+ * would wait for a rate that is no more than their mean (4% of them were refused beside bulk reads,
+ * {@code wisp-low-latency}).
  *
  * <p>Shares are of what is offered, not of what passed: a workflow that is throttled would otherwise claim no more than
  * it was left.

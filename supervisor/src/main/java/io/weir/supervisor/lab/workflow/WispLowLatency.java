@@ -27,8 +27,8 @@ import java.util.SplittableRandom;
 
 /**
  * Fig. 8: six clients that want answers within 300 ms, beside 40 to 200 that send as fast as they are answered, twenty
- * tasks at extent nodes a request. The pools are fitted so that, as in the figure, the baseline meets all deadlines with
- * 40 clients; the rest is prediction.
+ * tasks at extent nodes a request. The pools are fitted so that, as in the figure, the baseline meets all deadlines
+ * with 40 clients; the rest is prediction.
  */
 public final class WispLowLatency implements Experiment {
     private static final List<Integer> CLIENTS = List.of(40, 80, 120, 160, 200);
@@ -103,10 +103,12 @@ public final class WispLowLatency implements Experiment {
             }
             Flow bulk = Storage.flow(BULK, "bulk", 5, 1, 20, EN_MS, List.of());
             for (int i = 0; i < clients; i++) {
-                world.after(1 + i * 1_000_000L, () -> world.closed(bulk, BULK_TIMEOUT_NS, BACK_NS, request -> {
-                    boolean measured = request.endNs() >= FROM_NS && request.endNs() < END_NS;
-                    counts[2] += request.end() == Request.End.DONE && measured ? 1 : 0;
-                }));
+                world.after(
+                        1 + i * 1_000_000L,
+                        () -> world.closed(bulk, BULK_TIMEOUT_NS, BACK_NS, request -> {
+                            boolean measured = request.endNs() >= FROM_NS && request.endNs() < END_NS;
+                            counts[2] += request.end() == Request.End.DONE && measured ? 1 : 0;
+                        }));
             }
             world.run(END_NS + SECOND_NS);
             outcome.meanMs.add(latencyMs.mean());

@@ -101,10 +101,12 @@ public final class WispQuantile implements Experiment {
         });
         Flow scan = Storage.flow(SCAN, "scan", 2, 10, 1, 10, List.of());
         for (int i = 0; i < CLIENTS; i++) {
-            world.after(1 + i * 1_000_000L, () -> world.closed(scan, TIMEOUT_NS, BACK_NS, request -> {
-                boolean served = request.end() == Request.End.DONE && request.endNs() >= FROM_NS;
-                done[0] += served ? 1 : 0;
-            }));
+            world.after(
+                    1 + i * 1_000_000L,
+                    () -> world.closed(scan, TIMEOUT_NS, BACK_NS, request -> {
+                        boolean served = request.end() == Request.End.DONE && request.endNs() >= FROM_NS;
+                        done[0] += served ? 1 : 0;
+                    }));
         }
         world.open(Storage.flow(LIGHT, "light", 2, 1, 1, 10, List.of()), 100, END_NS, TIMEOUT_NS, request -> {});
         world.run(END_NS);

@@ -32,8 +32,13 @@ class ServiceWorldTest {
         ServiceWorld world = world(control);
         List<String> history = new ArrayList<>();
         for (int w = 1; w <= 2; w++) {
-            world.open(flow(w, w), 200 * w, 10 * SECOND, 200_000_000L, request -> history.add(
-                    request.workflow() + " " + request.startNs() + " " + request.endNs() + " " + request.end()));
+            world.open(
+                    flow(w, w),
+                    200 * w,
+                    10 * SECOND,
+                    200_000_000L,
+                    request -> history.add(request.workflow() + " " + request.startNs() + " " + request.endNs() + " "
+                            + request.end()));
         }
         world.run(20 * SECOND);
         return history;
@@ -51,12 +56,14 @@ class ServiceWorldTest {
         long[] ends = new long[3];
         List<Request> late = new ArrayList<>();
         for (int i = 0; i < 3_000; i++) {
-            world.after(i * 1_000_000L, () -> world.submit(flow(1, 4), 100_000_000L, request -> {
-                ends[request.end().ordinal()]++;
-                if (request.end() == Request.End.DONE && !request.inTime()) {
-                    late.add(request);
-                }
-            }));
+            world.after(
+                    i * 1_000_000L,
+                    () -> world.submit(flow(1, 4), 100_000_000L, request -> {
+                        ends[request.end().ordinal()]++;
+                        if (request.end() == Request.End.DONE && !request.inTime()) {
+                            late.add(request);
+                        }
+                    }));
         }
         world.run(60 * SECOND);
         assertThat(ends[0] + ends[1] + ends[2]).isEqualTo(3_000);
