@@ -2,8 +2,9 @@ package io.weir.supervisor.lab.workflow.simulation;
 
 import io.weir.limiter.workflow.algorithm.DeadlineAdmission;
 import io.weir.limiter.workflow.algorithm.EntryBuckets;
-import io.weir.limiter.workflow.algorithm.WorkflowSlots;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Where requests enter at one process: admission by deadline, then a line for σ for each workflow. */
 final class EntryLine {
@@ -13,16 +14,14 @@ final class EntryLine {
     private final ServiceProcess process;
     private final EntryBuckets buckets = new EntryBuckets();
     private final DeadlineAdmission admission = new DeadlineAdmission();
-    private final ArrayDeque<Request>[] lines;
-    private final boolean[] waking = new boolean[WorkflowSlots.COUNT];
+    private final List<ArrayDeque<Request>> lines = new ArrayList<>();
+    private final boolean[] waking = new boolean[ServiceWorld.WORKFLOWS];
 
-    @SuppressWarnings("unchecked")
     EntryLine(ServiceWorld world, ServiceProcess process) {
         this.world = world;
         this.process = process;
-        lines = new ArrayDeque[WorkflowSlots.COUNT];
-        for (int w = 0; w < lines.length; w++) {
-            lines[w] = new ArrayDeque<>();
+        for (int w = 0; w < ServiceWorld.WORKFLOWS; w++) {
+            lines.add(new ArrayDeque<>());
         }
     }
 
@@ -34,7 +33,7 @@ final class EntryLine {
             return;
         }
         long nowNs = world.nowNs();
-        ArrayDeque<Request> line = lines[workflow];
+        ArrayDeque<Request> line = lines.get(workflow);
         boolean admitted = admission.admits(
                 workflow,
                 request.deadlineNs,
@@ -51,7 +50,7 @@ final class EntryLine {
     }
 
     private void drain(int workflow) {
-        ArrayDeque<Request> line = lines[workflow];
+        ArrayDeque<Request> line = lines.get(workflow);
         while (!line.isEmpty() && !waking[workflow]) {
             Request first = line.peekFirst();
             long nowNs = world.nowNs();
@@ -77,8 +76,8 @@ final class EntryLine {
 
     void interval(long nowNs) {
         admission.interval();
-        for (int w = 0; w < lines.length; w++) {
-            if (world.control().rates() && w < ServiceWorld.WORKFLOWS) {
+        for (int w = 0; w < lines.size(); w++) {
+            if (world.control().rates()) {
                 buckets.sigma(w, process.rates.entrySigma(w), nowNs);
                 drain(w);
             }

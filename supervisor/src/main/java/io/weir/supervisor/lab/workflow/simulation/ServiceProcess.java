@@ -24,7 +24,6 @@ import java.util.List;
 final class ServiceProcess {
     private static final int MOST_QUEUED = 1 << 20;
     private static final int MOST_EDGES = 4_096;
-    private static final int WORKFLOWS = 64;
     /** The virtual deadline of requests without one. */
     private static final long MAX_DELAY_NS = 10_000_000_000L;
 
@@ -33,7 +32,7 @@ final class ServiceProcess {
     final int index;
     final Amplification amplification = new Amplification(MOST_EDGES, 0);
     final Announced announced = new Announced(MOST_EDGES);
-    final RemainingTimes times = new RemainingTimes(WORKFLOWS);
+    final RemainingTimes times = new RemainingTimes(ServiceWorld.WORKFLOWS);
     final ShardRates rates;
     private final EntryQueue queue;
     private final ConsumerWindow handlers;
@@ -52,7 +51,7 @@ final class ServiceProcess {
         this.index = index;
         Setup.Control control = setup.control();
         queue = control.fair()
-                ? new FairQueue(WORKFLOWS, control.order(), MOST_QUEUED, MAX_DELAY_NS)
+                ? new FairQueue(ServiceWorld.WORKFLOWS, control.order(), MOST_QUEUED, MAX_DELAY_NS)
                 : EntryQueue.of(control.order(), MOST_QUEUED, MAX_DELAY_NS);
         handlers = ConsumerWindow.of(setup.tiers().get(tier).handlers());
         resource = new Resource(1 + tier * 1_000L + index);
