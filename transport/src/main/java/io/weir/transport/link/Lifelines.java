@@ -31,13 +31,14 @@ import org.slf4j.LoggerFactory;
  *   down ── connected, and the peer says who it is ──► up ── the connection ends ──► the peer has ended
  * </pre>
  *
- * <p>A hint only: without a line, because the port can't be reached or all {@value #MOST} places are taken, a peer's end
- * is noticed by its silence. A line that ends though its peer lives costs the link a new beginning, and nothing else.
+ * <p>A hint only: without a line, because the port can't be reached or all {@value #MOST} places are taken, a peer's
+ * end is noticed by its silence. A line that ends though its peer lives costs the link a new beginning, and nothing
+ * else.
  */
 final class Lifelines implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Lifelines.class);
     private static final long RETRY_MS = 1_000;
-    /** Of connections that others made. Further ones are closed; none that is there gives way, for its peer would err. */
+    /** Connections that others made. Further ones are closed; none that is there gives way, for its peer would err. */
     private static final int MOST = 512;
 
     private static final int BACKLOG = 64;

@@ -3,10 +3,11 @@ package io.weir.supervisor.node.http;
 import static akka.http.javadsl.model.HttpMethods.GET;
 import static akka.http.javadsl.model.HttpMethods.POST;
 
+import akka.NotUsed;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.Behaviors;
-import akka.NotUsed;
 import akka.http.javadsl.Http;
+import akka.http.javadsl.IncomingConnection;
 import akka.http.javadsl.ServerBinding;
 import akka.http.javadsl.model.HttpMethod;
 import akka.http.javadsl.model.HttpMethods;
@@ -16,7 +17,6 @@ import akka.http.javadsl.model.StatusCodes;
 import akka.http.javadsl.model.headers.Allow;
 import akka.http.javadsl.model.headers.HttpChallenge;
 import akka.http.javadsl.model.headers.WWWAuthenticate;
-import akka.http.javadsl.IncomingConnection;
 import akka.stream.KillSwitches;
 import akka.stream.UniqueKillSwitch;
 import akka.stream.javadsl.Flow;
@@ -66,7 +66,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  * GET  /alive    200 while the process runs and its message path goes on, else 503
- * GET  /ready    200 when the broker is up, its state is recovered and it may admit, else 503; the body says what is missing
+ * GET  /ready    200 when the broker is up, recovered and may admit, else 503; the body says what is missing
  * GET  /metrics  Prometheus
  * GET  /status   {@link BrokerStatus}
  * GET  /openapi.yaml   all of it, described

@@ -70,8 +70,10 @@ final class TopicRoutes {
                         (topics, call, request) -> topics.changeLimit(topic(call), request.checked())),
                 changeTo(
                         PUT, ONE + "/delivery", (topics, call, request) -> topics.changeDelivery(topic(call), request)),
-                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true).thenCompose(broker::toldEverywhere)),
-                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false).thenCompose(broker::toldEverywhere)),
+                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false)
+                        .thenCompose(broker::toldEverywhere)),
                 Route.of(PUT, CHANNEL, Access.ADMIN, this::putChannel),
                 change(DELETE, CHANNEL, (topics, call) -> topics.deleteChannel(topic(call), call.path("channel"))),
                 change(
