@@ -230,7 +230,8 @@ class HostileConnectionsIT {
                 .as("an eighth of 128 MiB, and what is pooled")
                 .isLessThan(32 << 20);
         closeStrangers();
-        cluster.await("their memory is back", SOON, () -> metric("b1", "weir_gateway_buffers_bytes") <= before + (4 << 20));
+        cluster.await(
+                "their memory is back", SOON, () -> metric("b1", "weir_gateway_buffers_bytes") <= before + (4 << 20));
     }
 
     /** What the broker has closed can't be written to. */
@@ -288,13 +289,16 @@ class HostileConnectionsIT {
             assertThat(stats("b2", "paused").path("paused").asBoolean()).isEqualTo(paused);
             assertThat(stats("b1", "paused").path("paused").asBoolean()).isEqualTo(paused);
         }
-        assertThat(http("b2", "POST", "/channel/pause?topic=paused&channel=work").statusCode())
+        assertThat(http("b2", "POST", "/channel/pause?topic=paused&channel=work")
+                        .statusCode())
                 .isEqualTo(200);
         assertThat(stats("b1", "paused").path("channels").path(0).path("paused").asBoolean())
                 .isTrue();
         for (String what : List.of("/channel/delete?topic=paused&channel=work", "/topic/delete?topic=paused")) {
             assertThat(http("b1", "POST", what).statusCode()).as(what).isEqualTo(200);
-            assertThat(http("b2", "POST", what).statusCode()).as("the next: " + what).isEqualTo(200);
+            assertThat(http("b2", "POST", what).statusCode())
+                    .as("the next: " + what)
+                    .isEqualTo(200);
         }
         assertThat(http("b2", "POST", "/topic/delete?topic=never-there").statusCode())
                 .isEqualTo(404);

@@ -457,8 +457,9 @@ public final class BrokerProcess implements AutoCloseable {
             waitingFor.add("the cluster to take this broker in (now: " + view.state() + ")");
         }
         if (recovered && supply.leaseRemainingNs() <= 0) {
-            waitingFor.add("the store to renew its lease: until then it admits nothing beyond topics' floors (the store was last"
-                    + " heard of " + TimeUnit.MILLISECONDS.toSeconds(registryAgeMs()) + " s ago)");
+            waitingFor.add(
+                    "the store to renew its lease: until then it admits nothing beyond topics' floors (the store was last"
+                            + " heard of " + TimeUnit.MILLISECONDS.toSeconds(registryAgeMs()) + " s ago)");
         }
         if (stopping()) {
             waitingFor.add("nothing: it is stopping");

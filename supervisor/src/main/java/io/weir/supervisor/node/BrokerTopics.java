@@ -59,7 +59,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     /** Ten looks a second at what the message path holds are enough for everybody who asks. */
     private static final Duration LOOK_EVERY = Duration.ofMillis(100);
 
-
     /** Where clients reach the brokers that run, as of the last look at the registry. */
     static final class Neighbours implements BrokerDirectory {
         private final BrokerId self;

@@ -32,8 +32,7 @@ public final class SharedLook<T> {
     }
 
     /** @param later runs a task after so many nanoseconds */
-    SharedLook(
-            Supplier<CompletionStage<T>> look, Duration pause, LongSupplier clock, ObjLongConsumer<Runnable> later) {
+    SharedLook(Supplier<CompletionStage<T>> look, Duration pause, LongSupplier clock, ObjLongConsumer<Runnable> later) {
         this.look = look;
         pauseNs = pause.toNanos();
         this.clock = clock;

@@ -138,8 +138,7 @@ public final class TopicAdmin {
         for (BrokerId broker : brokers) {
             asked.put(
                     broker,
-                    question.to(ClusterSharding.get(system)
-                                    .entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name)))
+                    question.to(ClusterSharding.get(system).entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name)))
                             .exceptionally(silent -> false)
                             .toCompletableFuture());
         }

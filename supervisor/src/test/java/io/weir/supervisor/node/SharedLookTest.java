@@ -43,7 +43,9 @@ class SharedLookTest {
         for (int i = 0; i < 100; i++) {
             later.add(shared.next());
         }
-        assertThat(looks).as("the one that is under way began before they asked").hasSize(1);
+        assertThat(looks)
+                .as("the one that is under way began before they asked")
+                .hasSize(1);
         clock.addAndGet(Duration.ofMillis(100).toNanos());
         looks.get(0).complete(1);
         assertThat(value(first)).isEqualTo(1);

@@ -107,7 +107,8 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     @Override
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
-                .onMessage(Serve.class, serve -> onServe(serve.definition, server.apply(serve.definition), serve.replyTo))
+                .onMessage(
+                        Serve.class, serve -> onServe(serve.definition, server.apply(serve.definition), serve.replyTo))
                 .onMessage(Know.class, know -> onServe(know.definition, server.update(know.definition), know.replyTo))
                 .onMessage(Applied.class, this::onApplied)
                 .onMessage(Empty.class, this::onEmpty)

@@ -14,13 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * @param bufferBytes of all clients' buffers, pooled ones included
  */
 public record GatewayStats(
-        int connections,
-        int strangers,
-        long refused,
-        long displaced,
-        long late,
-        long failedAuths,
-        long bufferBytes) {
+        int connections, int strangers, long refused, long displaced, long late, long failedAuths, long bufferBytes) {
     /** Written by the loop's thread alone. */
     static final class Counters {
         final AtomicLong connections = new AtomicLong();

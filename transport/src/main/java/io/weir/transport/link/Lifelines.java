@@ -89,7 +89,10 @@ final class Lifelines implements AutoCloseable {
             server = ServerSocketChannel.open();
             server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
             server.configureBlocking(false);
-            server.bind(new InetSocketAddress(self.endpoint().host(), self.endpoint().port()), BACKLOG);
+            server.bind(
+                    new InetSocketAddress(
+                            self.endpoint().host(), self.endpoint().port()),
+                    BACKLOG);
             server.register(selector, SelectionKey.OP_ACCEPT);
         } catch (IOException e) {
             LOG.warn(

@@ -170,9 +170,7 @@ final class Link implements ControlledFragmentHandler {
     }
 
     private boolean hasPeerEnded() {
-        return endedIncarnation != NONE
-                && endedIncarnation == handshake.heardIncarnation()
-                && !handshake.isDown();
+        return endedIncarnation != NONE && endedIncarnation == handshake.heardIncarnation() && !handshake.isDown();
     }
 
     /**

@@ -81,7 +81,8 @@ class NegotiationTest {
 
     private List<ClientStats> clients() {
         CompletableFuture<List<ClientStats>> answer = new CompletableFuture<>();
-        port.work.add(() -> answer.complete(IntStream.range(0, loop.connections()).mapToObj(loop::client).toList()));
+        port.work.add(() -> answer.complete(
+                IntStream.range(0, loop.connections()).mapToObj(loop::client).toList()));
         loop.wakeUp();
         return answer.orTimeout(20, TimeUnit.SECONDS).join();
     }

@@ -89,8 +89,11 @@ class LifelinesTest {
                 }
             }
             try (Lifelines former = start(address("b", 5, meant.endpoint().port()));
-                    Socket guest = new Socket(InetAddress.getLoopbackAddress(), meant.endpoint().port())) {
-                assertThat(guest.getInputStream().readNBytes(10)).as("it says who it is").hasSize(10);
+                    Socket guest = new Socket(
+                            InetAddress.getLoopbackAddress(), meant.endpoint().port())) {
+                assertThat(guest.getInputStream().readNBytes(10))
+                        .as("it says who it is")
+                        .hasSize(10);
                 assertThat(former.isUpTo(meant.id())).isFalse();
             }
             try (Lifelines ofB = start(meant)) {

@@ -29,8 +29,8 @@ final class HostNames {
     /** @param names where {@code *} stands for anything */
     HostNames(List<String> names) {
         own = names.stream()
-                .map(name -> Pattern.compile(
-                        Stream.of(name.toLowerCase(Locale.ROOT).split("\\*", -1))
+                .map(name ->
+                        Pattern.compile(Stream.of(name.toLowerCase(Locale.ROOT).split("\\*", -1))
                                 .map(Pattern::quote)
                                 .reduce((a, b) -> a + ".*" + b)
                                 .orElse("")))

@@ -285,8 +285,7 @@ public final class HttpServer implements AutoCloseable {
         return Answers.error(
                 StatusCodes.MISDIRECTED_REQUEST,
                 "UNKNOWN_HOST",
-                "this broker is not asked for as '" + host
-                        + "': use its address, or add the name to weir.http.names");
+                "this broker is not asked for as '" + host + "': use its address, or add the name to weir.http.names");
     }
 
     /** 400 if the request was wrong, 503 if it could not be carried out just now. */

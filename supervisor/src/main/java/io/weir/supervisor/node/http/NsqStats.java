@@ -185,8 +185,7 @@ record NsqStats(
     static NsqStats of(BrokerProcess broker, List<TopicLook> found, List<ClientStats> clients, Wanted wanted) {
         Map<ClientStats.Subscribed, List<ClientStats>> bySubscription = clients.stream()
                 .filter(client -> client.subscription().isPresent())
-                .collect(Collectors.groupingBy(
-                        client -> client.subscription().get()));
+                .collect(Collectors.groupingBy(client -> client.subscription().get()));
         return new NsqStats(
                 GatewayLoop.VERSION,
                 broker.readiness().ready()
@@ -195,7 +194,8 @@ record NsqStats(
                 startTimeS(broker),
                 found.stream()
                         .filter(topic -> wanted.includes(topic.stats()))
-                        .sorted(Comparator.comparing(topic -> topic.stats().topic().value()))
+                        .sorted(Comparator.comparing(
+                                topic -> topic.stats().topic().value()))
                         .map(topic -> topic(topic.stats(), topic.delays(), bySubscription, wanted))
                         .toList(),
                 wanted.memory ? Memory.now() : null,
@@ -225,9 +225,7 @@ record NsqStats(
     }
 
     private static Channel channel(
-            String topic,
-            TopicStats.ChannelStats channel,
-            Map<ClientStats.Subscribed, List<ClientStats>> clients) {
+            String topic, TopicStats.ChannelStats channel, Map<ClientStats.Subscribed, List<ClientStats>> clients) {
         return new Channel(
                 channel.name(),
                 channel.queued(),

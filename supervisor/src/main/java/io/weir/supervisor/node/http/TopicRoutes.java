@@ -80,16 +80,12 @@ final class TopicRoutes {
                         DELETE,
                         CHANNEL + "/limit",
                         (topics, call) -> topics.unlimitChannel(topic(call), call.path("channel"))),
-                change(
-                        POST,
-                        CHANNEL + "/pause",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), true)
-                                .thenCompose(broker::toldEverywhere)),
-                change(
-                        POST,
-                        CHANNEL + "/resume",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), false)
-                                .thenCompose(broker::toldEverywhere)));
+                change(POST, CHANNEL + "/pause", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, CHANNEL + "/resume", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), false)
+                        .thenCompose(broker::toldEverywhere)));
     }
 
     private interface Change {

@@ -12,7 +12,8 @@ class HostNamesTest {
     void shouldKnowAddressesAndItsOwnNames() {
         assertThat(List.of("10.0.0.1", "::1", "fe80::1", "localhost", "", "weir", "b1.brokers.svc", "host.example"))
                 .allMatch(names::include);
-        assertThat(List.of("evil.example", "weir.evil.example", "10.0.0.1.nip.example", "brokers.svc", "weir2", "a.weir"))
+        assertThat(List.of(
+                        "evil.example", "weir.evil.example", "10.0.0.1.nip.example", "brokers.svc", "weir2", "a.weir"))
                 .noneMatch(names::include);
     }
 }

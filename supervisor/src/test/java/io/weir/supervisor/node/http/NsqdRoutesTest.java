@@ -302,7 +302,8 @@ class NsqdRoutesTest {
             Await.until("it is busy", () -> {
                 RawHttp http = new RawHttp(broker);
                 reading.add(http);
-                http.write("POST /mpub?topic=t-large HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+                http.write(
+                        "POST /mpub?topic=t-large HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
                 assertThat(reading).as("12 of 5 MiB fit 64 MiB").hasSizeLessThan(30);
                 HttpResponse<String> answer = broker.send(
                         "POST",
