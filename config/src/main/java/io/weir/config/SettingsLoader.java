@@ -155,10 +155,10 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
             endpoints.add(Map.of("host", contact.host(), "port", contact.port()));
         }
         derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
-        // As StoreConnection has it for the other connections: a store that is gone without a word must not hold a ledger up until
+        // As StoreConnection has it for the other connections: a store that is gone without a word must not hold a
+        // ledger up until
         // the network gives up. Whole seconds, rounded up: an answer that is still in time must not be cut off.
-        String seconds =
-                Long.toString((settings.store().statementTimeout().toMillis() + 999) / 1_000);
+        String seconds = Long.toString((settings.store().statementTimeout().toMillis() + 999) / 1_000);
         String driver = "akka-persistence-jdbc.shared-databases.slick.db.properties.";
         derived.put(driver + "socketTimeout", seconds);
         derived.put(driver + "connectTimeout", seconds);

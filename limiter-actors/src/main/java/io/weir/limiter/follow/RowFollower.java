@@ -102,5 +102,4 @@ public final class RowFollower<M, R> {
     public void startOver() {
         upTo = 0;
     }
-
 }

@@ -161,8 +161,8 @@ public class Bookkeeper {
         if (!wanted.isEmpty()) {
             effects.addAll(atTheGate(wanted, removed -> {
                 List<SupplyEvent> burned = new ArrayList<>();
-                removed.forEach((topic, holding) -> burned.add(
-                        new Burned(topic, ledger.debts().get(topic).version(), holding.empty())));
+                removed.forEach((topic, holding) ->
+                        burned.add(new Burned(topic, ledger.debts().get(topic).version(), holding.empty())));
                 return burned;
             }));
         }

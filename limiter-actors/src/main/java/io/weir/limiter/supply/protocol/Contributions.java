@@ -34,9 +34,7 @@ final class Contributions {
             Map<TopicName, Holding> parts = new LinkedHashMap<>();
             due.forEach((topic, one) -> parts.put(
                     topic,
-                    one.collect
-                            .debt()
-                            .contribution(keeper.ledger().share(topic), one.limit, one.collect.urgency())));
+                    one.collect.debt().contribution(keeper.ledger().share(topic), one.limit, one.collect.urgency())));
             return PendingDecision.debitIfPossible(keeper, collector, parts);
         }
     }

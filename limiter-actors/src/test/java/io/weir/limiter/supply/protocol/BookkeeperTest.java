@@ -255,8 +255,7 @@ class BookkeeperTest {
     void shouldStoreManyMintsTogetherAndCountEachWhenItIsCommitted() {
         List<KnownLimits.Entry> versions = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            LimitRow row =
-                    new LimitRow(new TopicName("t" + i), 1, LIMIT, 0, Sharing.GOSSIP, Optional.of(A), i == 2);
+            LimitRow row = new LimitRow(new TopicName("t" + i), 1, LIMIT, 0, Sharing.GOSSIP, Optional.of(A), i == 2);
             versions.add(new KnownLimits.Entry(row, Share.NONE));
         }
         Append append = (Append) a.mint(versions).get(0);

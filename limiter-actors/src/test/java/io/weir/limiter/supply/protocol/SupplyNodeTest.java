@@ -257,7 +257,9 @@ class SupplyNodeTest {
     }
 
     private static long appends(List<Effect> effects) {
-        return effects.stream().filter(effect -> effect instanceof Effect.Append).count();
+        return effects.stream()
+                .filter(effect -> effect instanceof Effect.Append)
+                .count();
     }
 
     @Test
@@ -301,8 +303,8 @@ class SupplyNodeTest {
     void shouldNotMintAgainWhatIsDoneThoughTheDecisionWaitedAndTheLedgerForgot() {
         begin();
         mint(10, 5);
-        LimitRow row = new LimitRow(
-                TOPIC, 1, new Share(10 * MICROS, 5 * MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false);
+        LimitRow row =
+                new LimitRow(TOPIC, 1, new Share(10 * MICROS, 5 * MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false);
         looked(2, List.of(row.finished()));
         assertThat(node.ledger().snapshot().minted()).isEmpty();
         assertThat(appends(looked(2, List.of(row)))).as("an old row").isZero();
