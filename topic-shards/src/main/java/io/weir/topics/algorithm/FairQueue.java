@@ -32,7 +32,7 @@ public final class FairQueue implements EntryQueue {
     private final double[] credits;
     private final double[] costsNs;
     /** The workflows that have something, the one whose turn it is first, and {@link #ROUND} between rounds. */
-    private final LongRing turns = new LongRing();
+    private final LongRing turns = new LongRing(new LongSegments());
 
     private double meanCostNs = LEAST_COST_NS;
     private double quantumNs = LEAST_COST_NS;

@@ -2,7 +2,7 @@ package io.weir.topics.algorithm;
 
 /** First come, first served: a {@link LongRing} with a bound. It looks at no tag. */
 final class FifoQueue implements EntryQueue {
-    private final LongRing ring = new LongRing();
+    private final LongRing ring = new LongRing(new LongSegments());
     private final int most;
 
     FifoQueue(int most) {
