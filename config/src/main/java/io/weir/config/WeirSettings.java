@@ -68,11 +68,7 @@ public record WeirSettings(
         }
     }
 
-    /**
-     * The durable store.
-     *
-     * @param mayLoseCommits whether it is used though it says that it can lose what it has acknowledged
-     */
+    /** The durable store. */
     public record StoreSettings(
             String url,
             String user,
@@ -80,8 +76,7 @@ public record WeirSettings(
             int poolSize,
             Duration startTimeout,
             Duration statementTimeout,
-            Duration registryInterval,
-            boolean mayLoseCommits) {
+            Duration registryInterval) {
         /** Without the password, and without the URL's parameters, which may hold one. */
         @Override
         public String toString() {
@@ -134,8 +129,6 @@ public record WeirSettings(
      * @param queueBytes of the heap for their places in lines and channels; empty: by the heap's size
      * @param topicShare the part of both that one topic may take if no other has a backlog
      * @param tokenShare the same for one client's token
-     * @param maxTopics that the cluster may have
-     * @param maxTopicsPerToken that may come to be by one client's token
      */
     public record TopicsSettings(
             List<String> defaults,
@@ -144,9 +137,7 @@ public record WeirSettings(
             int maxConnections,
             OptionalLong queueBytes,
             double topicShare,
-            double tokenShare,
-            int maxTopics,
-            int maxTopicsPerToken) {}
+            double tokenShare) {}
 
     /** Whose publishers get a home. */
     public enum PlacementMode {

@@ -23,7 +23,6 @@ import picocli.CommandLine.Spec;
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,
-            TopicsCommand.class,
             RelayCommand.class
         },
         footer = {

@@ -7,11 +7,8 @@ import io.weir.config.TcpSettings;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
-import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.gate.Gates;
-import io.weir.limiter.supply.value.LimitRow;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
-import io.weir.supervisor.store.TopicQuotas;
 import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.TopicDefaults;
@@ -19,7 +16,6 @@ import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
 import io.weir.topics.definition.TopicFollower;
 import io.weir.topics.definition.TopicRows;
-import io.weir.topics.definition.TopicWriter;
 import io.weir.topics.federation.Federation;
 import io.weir.topics.federation.FederationStats;
 import io.weir.topics.federation.Homes;
@@ -43,15 +39,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -98,12 +90,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final LongSupplier clock;
     private final IntSupplier loanCopies;
     private final TopicTable rows;
-    private final TopicTable written;
-    private final ExecutorService writers = Executors.newFixedThreadPool(2, task -> {
-        Thread thread = new Thread(task, "weir-topic-writer");
-        thread.setDaemon(true);
-        return thread;
-    });
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
@@ -168,7 +154,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
         bounds = PathSettings.defaults()
-                .withTopics(settings.topics().maxTopics())
                 .withMemory(
                         settings.topics().storeBytes(),
                         queueBytes(settings.topics().queueBytes()),
@@ -191,10 +176,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
-        TopicQuotas quotas =
-                new TopicQuotas(settings.topics().maxTopics(), settings.topics().maxTopicsPerToken());
-        rows = new TopicTable(settings.store(), settings.store().statementTimeout(), quotas);
-        written = new TopicTable(settings.store(), settings.store().statementTimeout(), quotas);
+        rows = new TopicTable(settings.store(), settings.store().statementTimeout());
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
         recorder = new TopicRecorder(
@@ -348,11 +330,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return rows;
     }
 
-    /** How topics' entities of this life of the actor system reach their rows; on a connection of its own. */
-    TopicWriter writer(SupplyStore limits, Consumer<List<LimitRow>> inserted, Runnable news) {
-        return new TopicWriter(written, limits, writers, inserted, news);
-    }
-
     public TopicDefaults defaults() {
         return defaults;
     }
@@ -381,16 +358,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         if (before != null && before.revision() < definition.revision()) {
             gone.changed(before, definition, System.nanoTime());
         }
-        known.compute(
-                definition.name().value(),
-                (name, last) -> last != null && last.revision() > definition.revision()
-                        ? last
-                        : definition.exists() ? definition : null);
-    }
-
-    /** There are no other topics than these. */
-    void learnedAll(Set<TopicName> topics) {
-        known.values().removeIf(definition -> !topics.contains(definition.name()));
+        known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
     }
 
     /** Whether this broker believes in the topic, or did a moment ago. */
@@ -408,16 +376,16 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     /** The topics that this broker knows, by name. It learns of another broker's change within a second. */
     public List<TopicDefinition> definitions() {
-        return List.copyOf(known.values());
+        return known.values().stream().filter(TopicDefinition::exists).toList();
     }
 
     public Optional<TopicDefinition> definition(String topic) {
-        return Optional.ofNullable(known.get(topic));
+        return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
     }
 
     @Override
-    public void wanted(TopicName topic, String token) {
-        tellFollower(new TopicFollower.Wanted(topic, token));
+    public void wanted(TopicName topic) {
+        tellFollower(new TopicFollower.Wanted(topic));
     }
 
     @Override
@@ -450,8 +418,6 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
             warnOfLostMessages();
             path.close();
         }
-        writers.shutdownNow();
-        written.close();
         rows.close();
         placement.ifPresent(BrokerPlacement::close);
     }

@@ -79,7 +79,7 @@ public final class TopicAdmin {
 
     /** Makes it if it is not there; whatever is there is fine. */
     public CompletionStage<Topic.Answer> ensure(TopicName name, LimitSettings limit) {
-        return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), "", replyTo));
+        return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), replyTo));
     }
 
     /** The definition as it is. */
@@ -211,7 +211,7 @@ public final class TopicAdmin {
         return CompletableFuture.supplyAsync(
                 () -> {
                     Map<String, LimitRow> last = new TreeMap<>();
-                    for (LimitRow row : store.allLimitsAfter(0).rows()) {
+                    for (LimitRow row : store.limitsAfter(0).rows()) {
                         if (!row.topic().namesChannel()) {
                             last.merge(row.topic().value(), row, (a, b) -> a.version() > b.version() ? a : b);
                         }

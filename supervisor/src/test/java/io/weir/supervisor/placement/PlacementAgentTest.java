@@ -99,7 +99,7 @@ class PlacementAgentTest {
                 },
                 System::nanoTime);
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
-        path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, (topic, token) -> {}, System::nanoTime);
+        path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
         agent = agent(table, false);
     }
 

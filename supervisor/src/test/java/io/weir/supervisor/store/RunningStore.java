@@ -59,10 +59,6 @@ public final class RunningStore implements AutoCloseable {
         return store;
     }
 
-    String name() {
-        return name;
-    }
-
     private String url() {
         return StoreServer.url(Server.PORT).replaceFirst("[^/]*$", name);
     }

@@ -44,19 +44,6 @@ public record PathSettings(
         return new PathSettings(100_000, 1_000, 256L << 20, TimeUnit.SECONDS.toNanos(5), TimeUnit.MINUTES.toNanos(15));
     }
 
-    /** With room for at least so many topics. */
-    public PathSettings withTopics(int topics) {
-        return new PathSettings(
-                Math.max(maxTopics, topics),
-                maxChannels,
-                storeBytes,
-                definitionWaitNs,
-                maxMessageTimeoutNs,
-                maxEntries,
-                topicShare,
-                tokenShare);
-    }
-
     /** With so many bytes of heap for entries. */
     public PathSettings withMemory(long newStoreBytes, long queueBytes, double newTopicShare, double newTokenShare) {
         return new PathSettings(

@@ -38,7 +38,6 @@ import java.util.function.LongSupplier;
 public final class Shards implements MessagePort {
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
-    private static final long LOOK_AT_GATES_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long AS_LONG_AS_THE_LINK_NS = TimeUnit.DAYS.toNanos(3650);
     /** Slower than a peak that comes back at once, sooner than an operator looks. */
     private static final long GIVE_BACK_NS = TimeUnit.SECONDS.toNanos(10);
@@ -84,7 +83,6 @@ public final class Shards implements MessagePort {
     private long wallOffsetNs;
     private long wallCheckedNs;
     private long gaveBackNs;
-    private long gatesSeenNs;
 
     /** @param firstId ids count up from here; what differs between brokers and their lives belongs in the upper bits */
     Shards(
@@ -107,14 +105,13 @@ public final class Shards implements MessagePort {
         nextId = firstId;
         wallCheckedNs = agenda.nowNs();
         gaveBackNs = wallCheckedNs;
-        gatesSeenNs = wallCheckedNs;
         wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - wallCheckedNs;
     }
 
     @Override
     public boolean publish(PublishRequest request, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(request);
+        TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
         boolean next = request.publisher() == lastPublisher && shard == lastShard && atNs == lastPublishedNs;
         if (!next) {
             lastPublisher = request.publisher();
@@ -232,7 +229,7 @@ public final class Shards implements MessagePort {
     @Override
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(TopicName.of(topic), subscriber.grant());
+        TopicShard shard = shard(TopicName.of(topic));
         if (shard == null) {
             return null;
         }
@@ -258,7 +255,7 @@ public final class Shards implements MessagePort {
      */
     public Consumer subscribeRemote(Subscriber subscriber, TopicName topic, String channelName, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(topic, null);
+        TopicShard shard = shard(topic);
         Channel channel = shard == null ? null : shard.channel(channelName);
         return channel == null ? null : channel.join(subscriber, AS_LONG_AS_THE_LINK_NS, AS_LONG_AS_THE_LINK_NS, true);
     }
@@ -287,27 +284,26 @@ public final class Shards implements MessagePort {
         }
     }
 
-    private TopicShard shard(PublishRequest request) {
-        TopicShard shard = byName.get(request.in(), request.topicAt(), request.topicLength());
+    private TopicShard shard(ByteBuffer in, int at, int length) {
+        TopicShard shard = byName.get(in, at, length);
         if (shard != null && shard.defined()) {
             return shard;
         }
-        byte[] name = new byte[request.topicLength()];
-        request.in().get(request.topicAt(), name);
-        return shard(
-                TopicName.of(new String(name, StandardCharsets.US_ASCII)),
-                request.publisher().grant());
+        byte[] name = new byte[length];
+        in.get(at, name);
+        return shard(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
     }
 
     /** The shard of that topic; if there is none, one that waits for its definition. */
-    private TopicShard shard(TopicName name, AccessRights.Grant grant) {
+    private TopicShard shard(TopicName name) {
         TopicShard shard = byName.get(name.value());
-        boolean unknown = shard == null;
-        if (unknown) {
+        if (shard == null) {
             shard = add(name);
-        }
-        if (shard != null && (unknown || shard.asks())) {
-            directory.wanted(name, grant == null ? "" : grant.name());
+            if (shard != null) {
+                directory.wanted(name);
+            }
+        } else if (shard.asks()) {
+            directory.wanted(name);
         }
         return shard;
     }
@@ -526,7 +522,6 @@ public final class Shards implements MessagePort {
         int commands = gates.poll(agenda.clock());
         checkWallClock(atNs);
         giveMemoryBack(atNs);
-        forgetGates(atNs);
         if (agenda.beginLook()) {
             // Backwards, so that one can go with its last channel.
             for (int i = all.size() - 1; i >= 0; i--) {
@@ -546,17 +541,6 @@ public final class Shards implements MessagePort {
             segments.trim();
             store.trim();
         }
-    }
-
-    private void forgetGates(long nowNs) {
-        if (nowNs - gatesSeenNs >= LOOK_AT_GATES_NS) {
-            gatesSeenNs = nowNs;
-            gates.forgetIdle(this::usesGate, nowNs);
-        }
-    }
-
-    private boolean usesGate(TopicName key) {
-        return byName.get(key.topic().value()) != null || key.equals(recorded);
     }
 
     /** A clock that was set is followed; the few milliseconds by which two readings differ are not. */

@@ -26,9 +26,6 @@ import java.util.concurrent.TimeUnit;
  * here.
  */
 final class TopicShard {
-    /** As long as a channel waits for somebody to claim it. */
-    private static final long ABANDONED_NS = TimeUnit.SECONDS.toNanos(60);
-
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
     private static final int MOST_DELETED = 64;
 
@@ -50,7 +47,6 @@ final class TopicShard {
     private Set<String> limitedChannels = Set.of();
     private final Set<String> deleted = new LinkedHashSet<>(0);
     private boolean paused;
-    private long withoutChannelSinceNs;
     private boolean hadChannels;
     private long askedNs;
     private long published;
@@ -145,9 +141,6 @@ final class TopicShard {
                     "topic " + name + " has " + channels.size() + " channels here, and no room for " + noRoom);
         }
         revision = definition.revision();
-        if (name.ephemeral() && channels.isEmpty()) {
-            waitForAChannel(nowNs);
-        }
     }
 
     private void rememberDeleted(String channelName) {
@@ -242,31 +235,6 @@ final class TopicShard {
             countDropped();
         }
         unrouted.add(message);
-        if (name.ephemeral()) {
-            waitForAChannel(nowNs);
-        }
-    }
-
-    /** An ephemeral topic without channels is there for a while after each message, and goes then. */
-    private void waitForAChannel(long nowNs) {
-        withoutChannelSinceNs = nowNs;
-        lookAgainAt(nowNs + ABANDONED_NS);
-    }
-
-    private void endIfAbandoned(long nowNs) {
-        if (!name.ephemeral() || !defined() || !channels.isEmpty() || line.waiting() > 0) {
-            return;
-        }
-        if (nowNs - withoutChannelSinceNs < ABANDONED_NS) {
-            lookAgainAt(withoutChannelSinceNs + ABANDONED_NS);
-            return;
-        }
-        for (int i = unrouted.size(); i > 0; i--) {
-            countDropped();
-        }
-        empty();
-        hadChannels = true;
-        endIfDone();
     }
 
     /** @param passesNow whether it passed in this moment, rather than wait here */
@@ -367,8 +335,7 @@ final class TopicShard {
 
     /**
      * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or a topic that was never
-     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it: that has
-     * {@link #ABANDONED_NS}.
+     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it.
      */
     private boolean done() {
         return channels.isEmpty()
@@ -414,7 +381,6 @@ final class TopicShard {
         if (!unrouted.isEmpty()) {
             routeWaiting(nowNs);
         }
-        endIfAbandoned(nowNs);
     }
 
     /** Gives memory back that its consumers did not need for a while. */

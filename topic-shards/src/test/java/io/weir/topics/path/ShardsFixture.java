@@ -113,7 +113,7 @@ final class ShardsFixture {
     ShardsFixture(PathSettings settings) {
         TopicDirectory directory = new TopicDirectory() {
             @Override
-            public void wanted(TopicName topic, String token) {
+            public void wanted(TopicName topic) {
                 wanted.add(topic);
             }
 

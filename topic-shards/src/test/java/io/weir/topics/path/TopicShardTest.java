@@ -492,18 +492,4 @@ class TopicShardTest {
     private static TopicGate gate(ShardsFixture broker) {
         return broker.gates.gate(TOPIC, broker.nowNs);
     }
-
-    @Test
-    void shouldLetAnEphemeralTopicGoThatWaitsInVainForAChannel() {
-        TopicName passing = new TopicName("passing#ephemeral");
-        ShardsFixture fixture = new ShardsFixture();
-        fixture.shards.apply(Definitions.of(passing, TopicSettings.defaults()));
-        fixture.nowNs += 59 * ShardsFixture.SECOND_NS;
-        fixture.shards.doWork(fixture.nowNs);
-        assertThat(fixture.ended).isEmpty();
-        fixture.nowNs += 2 * ShardsFixture.SECOND_NS;
-        fixture.shards.doWork(fixture.nowNs);
-        assertThat(fixture.ended).containsExactly(passing);
-        assertThat(fixture.shards.revisions()).isEmpty();
-    }
 }

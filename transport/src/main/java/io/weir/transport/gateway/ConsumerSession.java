@@ -186,11 +186,6 @@ final class ConsumerSession implements Subscriber {
     }
 
     @Override
-    public AccessRights.Grant grant() {
-        return negotiation.grant();
-    }
-
-    @Override
     public void gone(String reason) {
         subscription = null;
         connection.end();

@@ -473,7 +473,7 @@ public final class SharingWorld {
         private void perform(Effect effect) {
             if (effect instanceof Effect.Append append) {
                 transfers += append.event() instanceof SupplyEvent.Debited ? 1 : 0;
-                plan(STORE_NS, () -> append.events().forEach(event -> tell(new Input.Committed(event))));
+                plan(STORE_NS, () -> tell(new Input.Committed(append.event())));
             } else if (effect instanceof Effect.RemoveAtGate remove) {
                 Map<TopicName, Holding> removed = new LinkedHashMap<>();
                 remove.wanted().forEach((topic, holding) -> removed.put(topic, gate.release(holding, nowNs)));

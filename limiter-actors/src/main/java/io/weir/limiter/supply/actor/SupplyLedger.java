@@ -28,7 +28,6 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -43,8 +42,7 @@ import java.util.function.Function;
  * taken that sequence number, it ends and replays once more; if {@code Fenced} has, it is closed for ever.
  */
 public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Command, SupplyEvent, Ledger> {
-    /** A snapshot has every topic in it, so with many topics one must not follow the other too soon. */
-    private static final int EVENTS_A_SNAPSHOT = 1_000;
+    private static final int EVENTS_A_SNAPSHOT = 200;
 
     /** What the ledger understands. All commands are local. */
     public sealed interface Command {}
@@ -70,7 +68,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     /** Absent during the replay. */
     private SupplyNode node;
 
-    private final List<Effect> afterCommit = new ArrayList<>();
+    private List<Effect> afterCommit = List.of();
     private List<Holder> near = List.of();
 
     public static PersistenceId journalOf(Holder holder) {
@@ -124,8 +122,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             if (node == null) {
                 ledger.apply(event);
             } else {
-                afterCommit.addAll(
-                        node.on(new Input.Committed(event), with.clock().getAsLong()));
+                afterCommit = node.on(new Input.Committed(event), with.clock().getAsLong());
             }
             return ledger;
         };
@@ -185,19 +182,18 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         for (Effect effect : effects) {
             if (effect instanceof Effect.Append append) {
                 with.failpoints().reached(Failpoints.Step.before(append.event()));
-                return Effect().persist(append.events()).thenRun(ledger -> committed(append.events()));
+                return Effect().persist(append.event()).thenRun(ledger -> committed(append.event()));
             }
             carryOut(effect);
         }
         return Effect().none();
     }
 
-    private void committed(List<SupplyEvent> events) {
-        with.failpoints().reached(Failpoints.Step.after(events.get(0)));
-        List<Effect> effects = List.copyOf(afterCommit);
-        afterCommit.clear();
-        effects.forEach(this::carryOut);
-        events.forEach(event -> parent.tell(new SupplyCoordinator.Stored(event)));
+    private void committed(SupplyEvent event) {
+        with.failpoints().reached(Failpoints.Step.after(event));
+        afterCommit.forEach(this::carryOut);
+        afterCommit = List.of();
+        parent.tell(new SupplyCoordinator.Stored(event));
         if (node.hasMore()) {
             context.getSelf().tell(new Feed(new Input.GoOn()));
         }

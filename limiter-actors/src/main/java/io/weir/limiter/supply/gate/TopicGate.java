@@ -294,11 +294,6 @@ public final class TopicGate {
         return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting, borrows && hasLenders);
     }
 
-    /** Nothing is lost if it is forgotten: it has no supply, and is listed nowhere. */
-    boolean idle(long nowNs) {
-        return !listed && !listedAsBorrower && waiting == 0 && gate.held(nowNs).isNone();
-    }
-
     boolean active(long nowNs) {
         return waiting > 0 || nowNs - lastArrivalNs < windowShape.longNs() + windowShape.slotNs();
     }

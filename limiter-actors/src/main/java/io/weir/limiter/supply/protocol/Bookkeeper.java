@@ -19,9 +19,7 @@ import io.weir.limiter.supply.value.SupplyEvent.Recovered;
 import io.weir.limiter.supply.value.SupplyEvent.Refloored;
 import io.weir.limiter.supply.value.SupplyEvent.Refunded;
 import io.weir.limiter.supply.value.Transfer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -63,11 +61,11 @@ public class Bookkeeper {
 
     private State state = State.IDLE;
     /** AT_THE_GATE: makes the event of what the gate has removed. */
-    private Function<Map<TopicName, Holding>, List<SupplyEvent>> onRemoved;
+    private Function<Map<TopicName, Holding>, SupplyEvent> onRemoved;
     /** AT_THE_GATE: the receiver of what leaves the gate; null if it is burned or split anew. */
     private Holder debiting;
-    /** WRITING: the events that are not yet known to be stored. */
-    private final ArrayDeque<SupplyEvent> writing = new ArrayDeque<>();
+    /** WRITING: the event that is not yet known to be stored. */
+    private SupplyEvent writing;
     /** WRITING a credit: who sent the transfer, and gets the acknowledgement. */
     private Holder acknowledgeTo;
 
@@ -130,7 +128,7 @@ public class Bookkeeper {
             throw new IllegalStateException("a transfer from " + ledger.holder() + " to " + to + " is open");
         }
         List<Effect> effects =
-                atTheGate(wanted, removed -> List.of(new Debited(new Transfer(ledger.nextTransfer(to), removed))));
+                atTheGate(wanted, removed -> new Debited(new Transfer(ledger.nextTransfer(to), removed)));
         debiting = to;
         return effects;
     }
@@ -140,33 +138,20 @@ public class Bookkeeper {
      * more.
      */
     List<Effect> burn(TopicName topic) {
-        return burn(List.of(topic));
-    }
-
-    /** The same of several topics, whose events are stored together. */
-    List<Effect> burn(Collection<TopicName> topics) {
-        List<Effect> effects = new ArrayList<>();
-        Map<TopicName, Holding> wanted = new LinkedHashMap<>();
-        for (TopicName topic : topics) {
-            Debt debt = ledger.debts().get(topic);
-            if (debt != null && debt.remaining().isNone()) {
-                effects.add(new Effect.MarkDone(topic, debt.version()));
-            } else if (debt != null) {
-                Holding owed = ledger.share(topic).owed(debt.remaining());
-                if (!owed.isNone()) {
-                    wanted.put(topic, owed);
-                }
-            }
+        Debt debt = ledger.debts().get(topic);
+        if (debt == null) {
+            return List.of();
         }
-        if (!wanted.isEmpty()) {
-            effects.addAll(atTheGate(wanted, removed -> {
-                List<SupplyEvent> burned = new ArrayList<>();
-                removed.forEach((topic, holding) ->
-                        burned.add(new Burned(topic, ledger.debts().get(topic).version(), holding.empty())));
-                return burned;
-            }));
+        if (debt.remaining().isNone()) {
+            return List.of(new Effect.MarkDone(topic, debt.version()));
         }
-        return effects;
+        Holding wanted = ledger.share(topic).owed(debt.remaining());
+        return wanted.isNone()
+                ? List.of()
+                : atTheGate(
+                        Map.of(topic, wanted),
+                        removed -> new Burned(
+                                topic, debt.version(), removed.get(topic).empty()));
     }
 
     /**
@@ -178,9 +163,9 @@ public class Bookkeeper {
                 ? atTheGate(Map.of(topic, mine), removed -> {
                     Holding was = removed.get(topic);
                     Holding split = Holding.of(was.share(), floorPermille);
-                    return List.of(new Refloored(
+                    return new Refloored(
                             topic,
-                            split.filled(was.leased().levelMicros() + was.kept().levelMicros())));
+                            split.filled(was.leased().levelMicros() + was.kept().levelMicros()));
                 })
                 : List.of();
     }
@@ -225,9 +210,8 @@ public class Bookkeeper {
 
     /** Whether a transfer that is open, about to be debited or about to be adopted may need that holder's journal. */
     boolean mayLookUp(Holder closed) {
-        boolean debited =
-                writing.peek() instanceof Debited e && e.transfer().id().to().equals(closed);
-        List<Transfer> more = writing.peek() instanceof Inherited e ? e.openTransfers() : List.of();
+        boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
+        List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
         return state == State.AT_THE_GATE && closed.equals(debiting)
                 || debited
                 || Stream.concat(more.stream(), ledger.openTransfers().stream())
@@ -274,26 +258,13 @@ public class Bookkeeper {
      * @param before the limit of the version before; none for the first
      */
     public List<Effect> mint(LimitRow row, Share before) {
-        return mint(List.of(new KnownLimits.Entry(row, before)));
-    }
-
-    /** The same of versions of different topics, whose events are stored together. */
-    List<Effect> mint(List<KnownLimits.Entry> versions) {
         require(State.IDLE);
-        List<SupplyEvent> events = new ArrayList<>();
-        for (KnownLimits.Entry version : versions) {
-            LimitRow row = version.last();
-            boolean mine = row.minter().equals(Optional.of(ledger.holder()));
-            if (mine && !row.done() && !ledger.minted(row.topic(), row.version())) {
-                Holding minted = Holding.of(row.limit().above(version.before()), row.floorPermille());
-                events.add(new Minted(
-                        row.topic(),
-                        row.version(),
-                        startsFull(row) ? minted.full() : minted,
-                        version.before().above(row.limit())));
-            }
+        if (ledger.minted(row.topic(), row.version()) || !row.minter().equals(Optional.of(ledger.holder()))) {
+            return List.of();
         }
-        return events.isEmpty() ? List.of() : write(events);
+        Holding minted = Holding.of(row.limit().above(before), row.floorPermille());
+        return write(new Minted(
+                row.topic(), row.version(), startsFull(row) ? minted.full() : minted, before.above(row.limit())));
     }
 
     protected boolean startsFull(LimitRow row) {
@@ -329,14 +300,15 @@ public class Bookkeeper {
         return victim.openTransfers();
     }
 
-    /** The event being written is stored; the first one, if there are several. */
+    /** The event being written is stored. */
     public List<Effect> committed() {
         require(State.WRITING);
-        SupplyEvent event = writing.poll();
+        SupplyEvent event = writing;
         Map<TopicName, Holding> refunded =
                 event instanceof Refunded e ? ledger.find(e.transfer()).holdings() : Map.of();
         ledger.apply(event);
-        state = writing.isEmpty() ? State.IDLE : State.WRITING;
+        state = State.IDLE;
+        writing = null;
         if (event instanceof Debited e) {
             return List.of(new Effect.Send(e.transfer()));
         }
@@ -375,23 +347,19 @@ public class Bookkeeper {
     }
 
     private List<Effect> atTheGate(
-            Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, List<SupplyEvent>> events) {
+            Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, SupplyEvent> event) {
         require(State.IDLE);
-        onRemoved = events;
+        onRemoved = event;
         debiting = null;
         state = State.AT_THE_GATE;
         return List.of(new Effect.RemoveAtGate(wanted));
     }
 
     private List<Effect> write(SupplyEvent event) {
-        return write(List.of(event));
-    }
-
-    private List<Effect> write(List<SupplyEvent> events) {
         require(State.IDLE);
-        writing.addAll(events);
+        writing = event;
         state = State.WRITING;
-        return List.of(new Effect.Append(ledger.sequence() + 1, events));
+        return List.of(new Effect.Append(ledger.sequence() + 1, event));
     }
 
     private void require(State expected) {

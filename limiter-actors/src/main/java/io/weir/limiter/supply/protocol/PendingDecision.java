@@ -38,18 +38,17 @@ interface PendingDecision {
         }
     }
 
-    /** By what is known of the versions when its turn has come: one that is done must not be minted again. */
-    record Mint(KnownLimits limits, List<TopicName> topics) implements PendingDecision {
+    record Mint(KnownLimits.Entry entry) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.mint(limits.of(topics));
+            return keeper.mint(entry.last(), entry.before());
         }
     }
 
-    record Burn(List<TopicName> topics) implements PendingDecision {
+    record Burn(TopicName topic) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.burn(topics);
+            return keeper.burn(topic);
         }
     }
 
@@ -70,6 +69,16 @@ interface PendingDecision {
         }
     }
 
+    /** Sends the own part of a debt to the collector, who burns it. */
+    record Contribute(PeerMessage.Collect collect, Share limit) implements PendingDecision {
+        @Override
+        public List<Effect> decide(Bookkeeper keeper) {
+            Holding mine = keeper.ledger().share(collect.topic());
+            Holding part = collect.debt().contribution(mine, limit, collect.urgency());
+            return debitIfPossible(keeper, collect.collector(), Map.of(collect.topic(), part));
+        }
+    }
+
     /** Sends parts that the TB adaptor ordered, or a new topic's first split. */
     record Distribute(Holder to, Map<TopicName, Share> parts) implements PendingDecision {
         @Override
@@ -82,7 +91,7 @@ interface PendingDecision {
     }
 
     /** Debits what there is to give, unless a transfer to that holder is open. */
-    static List<Effect> debitIfPossible(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
+    private static List<Effect> debitIfPossible(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
         Map<TopicName, Holding> something = new LinkedHashMap<>(wanted);
         something.values().removeIf(Holding::isNone);
         return something.isEmpty() || !keeper.canDebit(to) ? List.of() : keeper.debit(to, something);

@@ -104,8 +104,7 @@ final class RingEdge {
         return new Round(news, handOver(topics));
     }
 
-    void forget(TopicName topic) {
-        postponed.remove(topic);
+    private void forget(TopicName topic) {
         mine.remove(topic);
         lastTold.remove(topic);
         lastHeard.remove(topic);

@@ -118,14 +118,6 @@ final class RingRounds {
         farAsks.keySet().removeAll(topics);
     }
 
-    /** These names are forgotten. */
-    void forgotten(Set<TopicName> topics) {
-        changed.removeAll(topics);
-        steps.keySet().removeAll(topics);
-        reserve.forgotten(topics);
-        edges.values().forEach(edge -> topics.forEach(edge::forget));
-    }
-
     /** @param members all other holders that are live and reachable */
     void members(Map<BrokerId, Holder> members) {
         if (members.equals(others)) {
@@ -216,7 +208,6 @@ final class RingRounds {
                 changed.add(topic);
             } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
                 gone.add(topic);
-                steps.remove(topic);
             } else {
                 mine.add(new RingEdge.Mine(
                         new PeerMessage.ShareAndDemand(topic, share, demand(row), reserve.wanted(row)),

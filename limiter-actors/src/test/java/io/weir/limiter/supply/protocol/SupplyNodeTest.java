@@ -57,10 +57,7 @@ class SupplyNodeTest {
             all.addAll(effects);
             Effect last = effects.get(effects.size() - 1);
             if (last instanceof Effect.Append append) {
-                effects = new ArrayList<>();
-                for (SupplyEvent event : append.events()) {
-                    effects.addAll(tell(new Input.Committed(event)));
-                }
+                effects = new ArrayList<>(tell(new Input.Committed(append.event())));
                 if (node.hasMore()) {
                     all.addAll(effects);
                     effects = tell(new Input.GoOn());
@@ -316,74 +313,5 @@ class SupplyNodeTest {
                         effect instanceof Effect.Append append && append.event() instanceof SupplyEvent.Inherited);
         assertThat(tell(new Input.VictimRead(claimed, Optional.empty())))
                 .containsExactly(new Effect.MarkInherited(PEER, Account.LEASED));
-    }
-
-    private static List<LimitRow> rows(long version, Share limit, boolean done) {
-        List<LimitRow> rows = new ArrayList<>();
-        for (int i = 0; i < 3_000; i++) {
-            TopicName topic = new TopicName("passing-" + i + "#ephemeral");
-            rows.add(new LimitRow(topic, version, limit, 0, Sharing.GOSSIP, Optional.of(ME), done));
-        }
-        return rows;
-    }
-
-    private List<Effect> looked(long upTo, List<LimitRow> rows) {
-        return carryOut(new Input.Looked(List.of(LeaseRow.registered(ME)), upTo, rows));
-    }
-
-    private static long appends(List<Effect> effects) {
-        return effects.stream()
-                .filter(effect -> effect instanceof Effect.Append)
-                .count();
-    }
-
-    @Test
-    void shouldMintManyTopicsWithFewWritesAndForgetThemAllWhenTheyAreGone() {
-        Share limit = new Share(10 * MICROS, 5 * MICROS);
-        begin();
-        List<LimitRow> created = rows(1, limit, false);
-        long writes = 0;
-        for (int look = 0; look < 10; look++) {
-            writes += appends(looked(1, created));
-        }
-        assertThat(node.ledger().shares()).hasSize(created.size());
-        assertThat(writes).as("one for hundreds").isLessThan(10);
-        looked(2, rows(1, limit, true));
-
-        List<LimitRow> deleted = rows(2, Share.NONE, false);
-        writes = 0;
-        for (int look = 0; look < 20; look++) {
-            writes += appends(looked(3, deleted));
-        }
-        assertThat(node.ledger().shares()).isEmpty();
-        assertThat(writes).as("one for hundreds").isLessThan(20);
-        looked(4, rows(2, Share.NONE, true));
-
-        assertThat(node.ledger().topics()).as("minted, owed or held").isEmpty();
-        Ledger.Snapshot snapshot = node.ledger().snapshot();
-        assertThat(snapshot.minted()).isEmpty();
-        assertThat(snapshot.debts()).isEmpty();
-        assertThat(snapshot.shares()).isEmpty();
-        assertThat(node.limits().entries()).as("the store has them still").hasSize(created.size());
-
-        nowNs += TIMES.retentionNs();
-        looked(4, List.of());
-        assertThat(tell(new Input.LookDue())).contains(new Effect.ReadRows(0));
-        looked(4, List.of());
-        assertThat(node.limits().entries()).isEmpty();
-        assertThat(node.limits().topics()).isEmpty();
-    }
-
-    @Test
-    void shouldNotMintAgainWhatIsDoneThoughTheDecisionWaitedAndTheLedgerForgot() {
-        begin();
-        mint(10, 5);
-        LimitRow row =
-                new LimitRow(TOPIC, 1, new Share(10 * MICROS, 5 * MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false);
-        looked(2, List.of(row.finished()));
-        assertThat(node.ledger().snapshot().minted()).isEmpty();
-        assertThat(appends(looked(2, List.of(row)))).as("an old row").isZero();
-        assertThat(appends(carryOut(new Input.Inserted(List.of(row))))).isZero();
-        assertThat(node.ledger().share(TOPIC).share()).isEqualTo(row.limit());
     }
 }

@@ -112,7 +112,7 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publish(Call call) {
-        InProcessPublisher intake = intake(call);
+        InProcessPublisher intake = intake();
         InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         long deferMs = call.parameter("defer")
@@ -129,7 +129,7 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publishBatch(Call call) {
-        InProcessPublisher intake = intake(call);
+        InProcessPublisher intake = intake();
         InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         boolean binary = call.flag("binary", false);
@@ -171,11 +171,10 @@ final class NsqdRoutes {
         }
     }
 
-    private InProcessPublisher intake(Call call) {
+    private InProcessPublisher intake() {
         return topics.intake()
                 .orElseThrow(() ->
-                        new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting"))
-                .by(call.bearer().flatMap(topics.rights()::grant).orElse(null));
+                        new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting"));
     }
 
     private static long deferMs(String text, long mostMs) {

@@ -146,13 +146,8 @@ final class TopicRoutes {
                         answer.outcome() == Topic.Outcome.SUPERSEDED));
     }
 
-    /**
-     * A change that had to wait for another one for too long is not kept, nor is a topic for which there is no room.
-     */
+    /** A change that had to wait for another one for too long is not kept. */
     static void checkKept(Topic.Answer answer) {
-        if (answer.outcome() == Topic.Outcome.OVER_QUOTA) {
-            throw new Refusal(StatusCodes.CONFLICT, "TOPIC_QUOTA", answer.problem());
-        }
         if (answer.outcome() == Topic.Outcome.ASK_AGAIN) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "STILL_CHANGING", answer.problem());
         }
