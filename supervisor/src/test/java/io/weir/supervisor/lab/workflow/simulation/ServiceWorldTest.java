@@ -67,7 +67,9 @@ class ServiceWorldTest {
         }
         world.run(60 * SECOND);
         assertThat(ends[0] + ends[1] + ends[2]).isEqualTo(3_000);
-        assertThat(ends[0]).as("done, of which more than half in time at five times what fits").isGreaterThan(200);
+        assertThat(ends[0])
+                .as("done, of which more than half in time at five times what fits")
+                .isGreaterThan(200);
         assertThat((double) late.size()).isLessThan(0.5 * ends[0]);
         assertThat(ends[1]).as("refused").isPositive();
     }
