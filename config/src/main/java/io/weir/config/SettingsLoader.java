@@ -8,8 +8,10 @@ import com.typesafe.config.ConfigParseOptions;
 import com.typesafe.config.ConfigValueFactory;
 import io.weir.config.WeirSettings.BrokerSettings;
 import io.weir.config.WeirSettings.ClusterSettings;
+import io.weir.config.WeirSettings.ClusterTls;
 import io.weir.config.WeirSettings.DemandWindowSettings;
 import io.weir.config.WeirSettings.HttpSettings;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.WeirSettings.StoreSettings;
 import io.weir.config.WeirSettings.SupplySettings;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
@@ -154,7 +157,22 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         for (Endpoint contact : settings.cluster().contactPoints()) {
             endpoints.add(Map.of("host", contact.host(), "port", contact.port()));
         }
+        settings.cluster().tls().ifPresent(tls -> {
+            String engine = "akka.remote.artery.ssl.rotating-keys-engine.";
+            derived.put("akka.remote.artery.transport", "tls-tcp");
+            derived.put(engine + "cert-file", tls.certificate().toString());
+            derived.put(engine + "key-file", tls.key().toString());
+            derived.put(engine + "ca-cert-file", tls.authority().toString());
+        });
         derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
+        // As StoreConnection has it for the other connections: a store that is gone without a word must not hold a
+        // ledger up until
+        // the network gives up. Whole seconds, rounded up: an answer that is still in time must not be cut off.
+        String seconds = Long.toString((settings.store().statementTimeout().toMillis() + 999) / 1_000);
+        String driver = "akka-persistence-jdbc.shared-databases.slick.db.properties.";
+        derived.put(driver + "socketTimeout", seconds);
+        derived.put(driver + "connectTimeout", seconds);
+        derived.put(driver + "tcpKeepAlive", "true");
         Config config = ConfigFactory.empty("derived");
         for (Map.Entry<String, Object> entry : derived.entrySet()) {
             config = config.withValue(entry.getKey(), ConfigValueFactory.fromAnyRef(entry.getValue()));
@@ -166,6 +184,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         ClusterSettings cluster = cluster(config);
         Endpoint tcp = new Endpoint(text(config, "weir.tcp.host"), port(config, "weir.tcp.port"));
         HttpSettings http = http(config, cluster, tcp);
+        refuseAnOpenCluster(cluster);
         return new WeirSettings(
                 broker(config),
                 cluster,
@@ -177,7 +196,46 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 topics(config),
                 placement(config),
                 aeronDirectory(config, cluster),
-                new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")));
+                new Endpoint(cluster.address().host(), port(config, "weir.aeron.link-port")),
+                oneOf(config, "weir.aeron.seal", "network", "always").equals("always"));
+    }
+
+    /** Whoever reaches a broker's cluster port without TLS can do what a broker can. */
+    private static void refuseAnOpenCluster(ClusterSettings cluster) {
+        boolean open = cluster.tls().isEmpty();
+        if (open && cluster.transport().equals("tls-tcp")) {
+            throw new SettingsException("weir.cluster.transport is tls-tcp, but weir.cluster.tls is not set: set its"
+                    + " certificate, key and authority, which 'weir certs init' and 'weir certs issue' make");
+        }
+        if (open && !cluster.address().loopback()) {
+            throw new SettingsException("weir.cluster.tls is not set, but other brokers reach this one at "
+                    + cluster.address() + ", and so may strangers: make certificates with 'weir certs init' and"
+                    + " 'weir certs issue', and set weir.cluster.tls.certificate, key and authority; or set"
+                    + " weir.cluster.host to a loopback address");
+        }
+        if (!open && cluster.transport().equals("aeron-udp")) {
+            throw new SettingsException(
+                    "weir.cluster.transport is aeron-udp, which has no TLS, but weir.cluster.tls is set: set transport to tcp");
+        }
+    }
+
+    private static Optional<ClusterTls> tls(Config config) {
+        Optional<Path> certificate = file(config, "weir.cluster.tls.certificate");
+        Optional<Path> key = file(config, "weir.cluster.tls.key");
+        Optional<Path> authority = file(config, "weir.cluster.tls.authority");
+        if (certificate.isEmpty() && key.isEmpty() && authority.isEmpty()) {
+            return Optional.empty();
+        }
+        if (certificate.isEmpty() || key.isEmpty() || authority.isEmpty()) {
+            throw new SettingsException(
+                    "weir.cluster.tls has only some of certificate, key and authority: set all three, or none");
+        }
+        return Optional.of(new ClusterTls(certificate.get(), key.get(), authority.get()));
+    }
+
+    private static Optional<Path> file(Config config, String key) {
+        String name = text(config, key);
+        return name.isEmpty() ? Optional.empty() : Optional.of(path(key, name));
     }
 
     private static BrokerSettings broker(Config config) {
@@ -234,6 +292,7 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 new Endpoint(host, port(config, "weir.cluster.port")),
                 new Endpoint(host, port(config, "weir.cluster.management-port")),
                 oneOf(config, "weir.cluster.transport", "tcp", "tls-tcp", "aeron-udp"),
+                tls(config),
                 method,
                 List.copyOf(contacts),
                 required,
@@ -260,8 +319,12 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         return new HttpSettings(
                 address,
                 token.isEmpty() ? Optional.empty() : Optional.of(token),
+                List.copyOf(config.getStringList("weir.http.names")),
                 duration(config, "weir.http.request-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)),
-                whole(config, "weir.http.max-publications", 1, 65_536));
+                whole(config, "weir.http.max-publications", 1, 65_536),
+                whole(config, "weir.http.max-connections", 1, 65_536),
+                whole(config, "weir.http.max-connections-per-address", 1, 65_536),
+                duration(config, "weir.http.idle-timeout", Duration.ofSeconds(1), Duration.ofMinutes(10)));
     }
 
     private static StoreSettings store(Config config) {
@@ -283,7 +346,9 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 whole(config, "weir.store.pool-size", 1, 100),
                 duration(config, "weir.store.start-timeout", Duration.ofSeconds(1), Duration.ofMinutes(10)),
                 duration(config, "weir.store.statement-timeout", Duration.ofSeconds(1), Duration.ofMinutes(2)),
-                duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)));
+                duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)),
+                oneOf(config, "weir.store.may-lose-commits", "on", "off", "true", "false")
+                        .matches("on|true"));
     }
 
     private static SupplySettings supply(Config config) {
@@ -313,13 +378,27 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 List.copyOf(config.getStringList("weir.topics.defaults")),
                 bytes(config, "weir.topics.store-size", 16L << 20, 1L << 40),
                 (int) bytes(config, "weir.topics.max-message-size", 1, 64L << 20),
-                whole(config, "weir.tcp.max-connections", 1, 1_000_000));
+                whole(config, "weir.tcp.max-connections", 1, 1_000_000),
+                text(config, "weir.topics.queue-size").equals("auto")
+                        ? OptionalLong.empty()
+                        : OptionalLong.of(bytes(config, "weir.topics.queue-size", 1L << 20, 1L << 40)),
+                share(config, "weir.topics.topic-share"),
+                share(config, "weir.topics.token-share"),
+                whole(config, "weir.topics.max-topics", 1, 1_000_000),
+                whole(config, "weir.topics.max-topics-per-token", 1, 1_000_000));
+    }
+
+    private static double share(Config config, String key) {
+        double share = part(config, key, 0.99);
+        if (share < 0.01) {
+            throw SettingsException.of(key, share, "must be a number from 0.01 to 0.99");
+        }
+        return share;
     }
 
     private static PlacementSettings placement(Config config) {
         return new PlacementSettings(
-                oneOf(config, "weir.placement.enabled", "on", "off", "true", "false")
-                        .matches("on|true"),
+                placementMode(oneOf(config, "weir.placement.enabled", "registered", "on", "off", "true", "false")),
                 oneOf(config, "weir.placement.policy", "lb", "conc", "max-min", "srtm"),
                 duration(config, "weir.placement.objective", Duration.ofNanos(100_000), Duration.ofMinutes(1)),
                 whole(config, "weir.placement.capacity", 1, 100_000_000),
@@ -329,7 +408,16 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 duration(config, "weir.placement.broken-for", Duration.ofSeconds(1), Duration.ofHours(1)),
                 duration(config, "weir.placement.pause", Duration.ofSeconds(1), Duration.ofDays(1)),
                 oneOf(config, "weir.placement.find-groups", "on", "off", "true", "false")
-                        .matches("on|true"));
+                        .matches("on|true"),
+                duration(config, "weir.placement.registration", Duration.ofMinutes(1), Duration.ofDays(30)));
+    }
+
+    private static PlacementMode placementMode(String enabled) {
+        return switch (enabled) {
+            case "registered" -> PlacementMode.REGISTERED;
+            case "on", "true" -> PlacementMode.ALL;
+            default -> PlacementMode.OFF;
+        };
     }
 
     private static Optional<Path> aeronDirectory(Config config, ClusterSettings cluster) {

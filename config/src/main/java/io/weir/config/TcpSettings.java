@@ -16,8 +16,10 @@ import java.util.Set;
  * How the gateway serves clients: {@code weir.tcp} without its address.
  *
  * @param tls empty if TLS is not offered
- * @param handshakeTimeout for a client's first bytes, and for TLS and compression
+ * @param handshakeTimeout for a client's first bytes, for TLS and compression, and for AUTH where that is required
  * @param bufferBytes for what all clients together have half sent or not yet received
+ * @param maxConnectionsPerAddress most connections of one address at a time
+ * @param maxStrangersPerAddress most of these that have not said yet what is asked of them
  */
 public record TcpSettings(
         Optional<TlsFiles> tls,
@@ -27,7 +29,9 @@ public record TcpSettings(
         int maxDeflateLevel,
         AuthSettings auth,
         Duration handshakeTimeout,
-        long bufferBytes) {
+        long bufferBytes,
+        int maxConnectionsPerAddress,
+        int maxStrangersPerAddress) {
     private static final int MIN_SECRET_LENGTH = 16;
     private static final Set<String> TOKEN_KEYS = Set.of("name", "secret", "secret-file", "publish", "subscribe");
 
@@ -70,7 +74,9 @@ public record TcpSettings(
                 auth(config),
                 SettingsLoader.duration(
                         config, "weir.tcp.handshake-timeout", Duration.ofMillis(100), Duration.ofMinutes(5)),
-                SettingsLoader.bytes(config, "weir.tcp.buffers", 1L << 20, 1L << 40));
+                SettingsLoader.bytes(config, "weir.tcp.buffers", 1L << 20, 1L << 40),
+                SettingsLoader.whole(config, "weir.tcp.max-connections-per-address", 1, 1_000_000),
+                SettingsLoader.whole(config, "weir.tcp.max-strangers-per-address", 1, 1_000_000));
     }
 
     private static Optional<TlsFiles> tls(Config config) {

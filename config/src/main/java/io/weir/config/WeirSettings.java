@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A broker's settings, valid as a whole. {@code reference.conf} says what each key means, and why it has its default.
@@ -20,7 +21,8 @@ public record WeirSettings(
         TopicsSettings topics,
         PlacementSettings placement,
         Optional<Path> aeronDirectory,
-        Endpoint link) {
+        Endpoint link,
+        boolean sealLoopback) {
 
     /** The broker's name, and the directory that belongs to it alone. */
     public record BrokerSettings(BrokerId id, Path dataDir) {}
@@ -31,6 +33,7 @@ public record WeirSettings(
             Endpoint address,
             Endpoint management,
             String transport,
+            Optional<ClusterTls> tls,
             String discoveryMethod,
             List<Endpoint> contactPoints,
             int requiredContactPoints,
@@ -38,9 +41,26 @@ public record WeirSettings(
             Duration leaveTimeout,
             Duration rejoinBackoff) {}
 
-    /** The broker's HTTP server. */
+    /** What the broker proves itself with to others, and knows them by: files in PEM format. */
+    public record ClusterTls(Path certificate, Path key, Path authority) {}
+
+    /**
+     * The broker's HTTP server.
+     *
+     * @param names under which it is asked for, beside its addresses
+     * @param maxConnections at a time; one that is idle gives way to the next
+     * @param maxConnectionsPerAddress the same for those of one address
+     * @param idleTimeout after which a connection is closed on which no request is being answered
+     */
     public record HttpSettings(
-            Endpoint address, Optional<String> adminToken, Duration requestTimeout, int maxPublications) {
+            Endpoint address,
+            Optional<String> adminToken,
+            List<String> names,
+            Duration requestTimeout,
+            int maxPublications,
+            int maxConnections,
+            int maxConnectionsPerAddress,
+            Duration idleTimeout) {
         @Override
         public String toString() {
             return "HttpSettings[address=" + address + ", adminToken=" + (adminToken.isPresent() ? "set" : "none")
@@ -48,7 +68,11 @@ public record WeirSettings(
         }
     }
 
-    /** The durable store. */
+    /**
+     * The durable store.
+     *
+     * @param mayLoseCommits whether it is used though it says that it can lose what it has acknowledged
+     */
     public record StoreSettings(
             String url,
             String user,
@@ -56,7 +80,8 @@ public record WeirSettings(
             int poolSize,
             Duration startTimeout,
             Duration statementTimeout,
-            Duration registryInterval) {
+            Duration registryInterval,
+            boolean mayLoseCommits) {
         /** Without the password, and without the URL's parameters, which may hold one. */
         @Override
         public String toString() {
@@ -106,8 +131,31 @@ public record WeirSettings(
      *
      * @param defaults limits by name, each "PATTERN RATE BURST"
      * @param storeBytes for the bodies of all messages that the broker holds
+     * @param queueBytes of the heap for their places in lines and channels; empty: by the heap's size
+     * @param topicShare the part of both that one topic may take if no other has a backlog
+     * @param tokenShare the same for one client's token
+     * @param maxTopics that the cluster may have
+     * @param maxTopicsPerToken that may come to be by one client's token
      */
-    public record TopicsSettings(List<String> defaults, long storeBytes, int maxMessageBytes, int maxConnections) {}
+    public record TopicsSettings(
+            List<String> defaults,
+            long storeBytes,
+            int maxMessageBytes,
+            int maxConnections,
+            OptionalLong queueBytes,
+            double topicShare,
+            double tokenShare,
+            int maxTopics,
+            int maxTopicsPerToken) {}
+
+    /** Whose publishers get a home. */
+    public enum PlacementMode {
+        OFF,
+        /** Those of topics that somebody registered for. */
+        REGISTERED,
+        /** Those of all topics. */
+        ALL
+    }
 
     /**
      * How publishers are placed: which broker is whose home.
@@ -121,9 +169,10 @@ public record WeirSettings(
      * @param brokenFor how long an objective must be missed before publishers are moved for it
      * @param pause the shortest time between two moves for a missed objective
      * @param findGroups whether publishers that send together are found where they do not say so
+     * @param registration how long a publisher's registration is kept that nobody renews
      */
     public record PlacementSettings(
-            boolean enabled,
+            PlacementMode mode,
             String policy,
             Duration objective,
             int capacity,
@@ -132,5 +181,6 @@ public record WeirSettings(
             Duration round,
             Duration brokenFor,
             Duration pause,
-            boolean findGroups) {}
+            boolean findGroups,
+            Duration registration) {}
 }

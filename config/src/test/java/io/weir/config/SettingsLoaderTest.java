@@ -36,6 +36,19 @@ class SettingsLoaderTest {
         assertThat(settings.broker().id().value()).isEqualTo("b1");
         assertThat(settings.http().address()).isEqualTo(new Endpoint("127.0.0.1", 4151));
         assertThat(settings.cluster().contactPoints()).containsExactly(new Endpoint("127.0.0.1", 4153));
+        assertThat(settings.topics().queueBytes()).as("auto").isEmpty();
+    }
+
+    @Test
+    void shouldReadWhatMessagesMayTake() {
+        environment.put("WEIR_TOPICS_QUEUE_SIZE", "64MiB");
+        environment.put("WEIR_TOPICS_TOPIC_SHARE", "0.5");
+
+        WeirSettings.TopicsSettings topics = load().topics();
+
+        assertThat(topics.queueBytes()).hasValue(64 << 20);
+        assertThat(topics.topicShare()).isEqualTo(0.5);
+        assertThat(topics.tokenShare()).isEqualTo(0.9);
     }
 
     /** Akka's own 30 s and 60 s kept every ledger shut for so long after a store was back. */
@@ -76,6 +89,9 @@ class SettingsLoaderTest {
             WEIR_BROKER_ID               | a b       | weir.broker.id = "a b"
             WEIR_BROKER_ID               | ''        | weir.broker.id is not set
             WEIR_BROKER_DATA_DIR         | ''        | weir.broker.data-dir is not set
+            WEIR_TOPICS_QUEUE_SIZE       | much      | weir.topics.queue-size = "much": must be a size from
+            WEIR_TOPICS_TOPIC_SHARE      | 1         | weir.topics.topic-share = 1.0: must be a number from 0 to 0.99
+            WEIR_TOPICS_TOKEN_SHARE      | 0         | weir.topics.token-share = 0.0: must be a number from 0.01 to 0.99
             WEIR_HTTP_PORT               | 70000     | weir.http.port = 70000: must be a whole number from 1 to 65535
             WEIR_HTTP_PORT               | many      | weir.http.port = "many": must be a whole number from 1 to 65535
             WEIR_CLUSTER_TRANSPORT       | pigeon    | weir.cluster.transport = "pigeon": must be one of tcp, tls-tcp, aeron-udp
@@ -94,6 +110,9 @@ class SettingsLoaderTest {
             WEIR_TCP_TLS_KEY             | /a.key    | only one of weir.tcp.tls.certificate and weir.tcp.tls.key is set
             WEIR_TCP_TLS_CLIENT_CA       | /ca.pem   | it would do nothing
             WEIR_HTTP_HOST               | 0.0.0.0   | weir.http.admin-token is empty, but this broker binds to 0.0.0.0:4151
+            WEIR_CLUSTER_TRANSPORT       | tls-tcp   | weir.cluster.tls is not set: set its certificate, key and authority
+            WEIR_CLUSTER_TLS_KEY         | /a.key    | has only some of certificate, key and authority
+            WEIR_AERON_SEAL              | never     | weir.aeron.seal = "never": must be one of network, always
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | '' | must list every broker's management address
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | nowhere | 'nowhere' is not HOST:PORT
             WEIR_CLUSTER_DISCOVERY_CONTACT_POINTS | a:1,b:2,c:3 | must be a majority of the 3 contact points
@@ -102,6 +121,30 @@ class SettingsLoaderTest {
         environment.put(variable, value);
 
         assertThatThrownBy(this::load).isInstanceOf(SettingsException.class).hasMessageContaining(message);
+    }
+
+    @Test
+    void shouldRefuseAClusterThatStrangersReachUnlessItHasCertificates() {
+        environment.put("WEIR_CLUSTER_HOST", "10.1.2.3");
+        environment.put("WEIR_HTTP_ADMIN_TOKEN", "0123456789abcdef");
+        assertThatThrownBy(this::load)
+                .isInstanceOf(SettingsException.class)
+                .hasMessageContaining("weir.cluster.tls is not set, but other brokers reach this one at 10.1.2.3:")
+                .hasMessageContaining("weir certs init");
+
+        environment.put("WEIR_CLUSTER_TLS_CERTIFICATE", "/b.pem");
+        environment.put("WEIR_CLUSTER_TLS_KEY", "/b.key");
+        environment.put("WEIR_CLUSTER_TLS_AUTHORITY", "/a.pem");
+        SettingsLoader loaded = SettingsLoader.load(Optional.empty(), environment);
+        assertThat(loaded.settings().cluster().tls())
+                .contains(new WeirSettings.ClusterTls(Path.of("/b.pem"), Path.of("/b.key"), Path.of("/a.pem")));
+        assertThat(loaded.akka().getString("akka.remote.artery.transport")).isEqualTo("tls-tcp");
+        assertThat(loaded.akka().getString("akka.remote.artery.ssl.rotating-keys-engine.key-file"))
+                .isEqualTo("/b.key");
+
+        environment.put("WEIR_CLUSTER_TRANSPORT", "aeron-udp");
+        environment.put("WEIR_AERON_DIRECTORY", "/dev/shm/d");
+        assertThatThrownBy(this::load).hasMessageContaining("aeron-udp, which has no TLS");
     }
 
     @Test
@@ -191,5 +234,17 @@ class SettingsLoaderTest {
 
     private Path file(String text) throws IOException {
         return Files.writeString(dir.resolve("broker.conf"), text);
+    }
+
+    /** Without it, a store that is gone without a word held every ledger up until the network gave up. */
+    @Test
+    void shouldBoundHowLongAJournalWaitsForASilentStore() {
+        environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "2500ms");
+        Config driver = SettingsLoader.load(Optional.empty(), environment)
+                .akka()
+                .getConfig("akka-persistence-jdbc.shared-databases.slick.db.properties");
+
+        assertThat(driver.getString("socketTimeout")).isEqualTo("3");
+        assertThat(driver.getString("connectTimeout")).isEqualTo("3");
     }
 }

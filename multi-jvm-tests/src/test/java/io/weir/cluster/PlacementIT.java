@@ -214,13 +214,13 @@ class PlacementIT {
         }
     }
 
+    /** As it is by default: on for topics that somebody registers for. */
     @Test
-    void shouldPlaceWhoeverSaysOverHttpWhoItIsAndRefuseASecondGroup() throws Exception {
+    void shouldPlaceWhoeverSaysOverHttpWhoItIsAndKeepThemWhenABrokerDies() throws Exception {
         try (BrokerCluster cluster = BrokerCluster.of(3)
                 .from(BuiltDistribution.installation())
                 .in(BuiltDistribution.directory("placement-registration"))
                 .withEnvironment(Map.of(
-                        "WEIR_PLACEMENT_ENABLED", "on",
                         "WEIR_PLACEMENT_CAPACITY", "100",
                         "WEIR_PLACEMENT_ROUND", "2s"))
                 .start()) {
@@ -266,6 +266,15 @@ class PlacementIT {
                         .as("all passed the limit at their homes, at " + part.broker())
                         .isEqualTo(4);
             }
+            String dead = topic.brokers().get(0).broker();
+            String alive = dead.equals("b1") ? "b2" : "b1";
+            cluster.kill(dead);
+            cluster.await("all are placed on the others", SOON, () -> placed(cluster, alive)
+                    .filter(now -> now.state().equals("FITTED")
+                            && now.publishers() == 8
+                            && now.brokers().stream()
+                                    .noneMatch(part -> part.broker().equals(dead)))
+                    .isPresent());
         }
     }
 

@@ -4,8 +4,12 @@ import io.aeron.CommonContext;
 import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
 import io.aeron.exceptions.DriverTimeoutException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.SleepingMillisIdleStrategy;
@@ -34,6 +38,7 @@ public final class MediaDriverProcess implements AutoCloseable {
         this.driver = driver;
     }
 
+    /** Nobody but this user can read or write what goes through {@code directory}. */
     public static MediaDriverProcess start(Path directory) {
         MediaDriver.Context context = new MediaDriver.Context()
                 .aeronDirectoryName(directory.toString())
@@ -48,7 +53,23 @@ public final class MediaDriverProcess implements AutoCloseable {
                 .warnIfDirectoryExists(false)
                 .printConfigurationOnStart(false)
                 .spiesSimulateConnection(false);
-        return new MediaDriverProcess(MediaDriver.launch(context));
+        MediaDriver launched = MediaDriver.launch(context);
+        try {
+            // Aeron makes the directory anew, with what the process's umask leaves. What it makes inside is only
+            // reached
+            // through it, and no broker uses it before this: it waits for a driver that is active.
+            closeToOthers(directory);
+        } catch (IOException e) {
+            launched.close();
+            throw new UncheckedIOException(directory + " can't be closed to other users: " + e.getMessage(), e);
+        }
+        return new MediaDriverProcess(launched);
+    }
+
+    private static void closeToOthers(Path directory) throws IOException {
+        if (Files.getFileStore(directory).supportsFileAttributeView(PosixFileAttributeView.class)) {
+            Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
+        }
     }
 
     /** Whether a driver that works on {@code directory} is alive. */

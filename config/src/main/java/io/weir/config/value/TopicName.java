@@ -41,6 +41,11 @@ public record TopicName(String value) {
         return value.indexOf(BETWEEN) >= 0;
     }
 
+    /** The topic itself, also of the key of a channel's limit. */
+    public TopicName topic() {
+        return namesChannel() ? new TopicName(value.substring(0, value.indexOf(BETWEEN))) : this;
+    }
+
     static void check(String what, String value) {
         if (value == null || value.length() > MAX_LENGTH || !RULE.matcher(value).matches()) {
             throw new IllegalArgumentException(what + " name '" + value

@@ -84,6 +84,11 @@ public record Demand(Estimate rate, Estimate backlog, Estimate waiting) {
         return rate.leastMicros() + waiting.leastMicros();
     }
 
+    /** The most that may be needed at a broker with this share. */
+    public Share mostNeed(Share share) {
+        return new Share(rate.mostMicros(), burst(share).mostMicros());
+    }
+
     /** How much is asked for if it must be one number: what arrives, and what would clear the line within a second. */
     public long needMicros() {
         return rate.meanMicros() + waiting.meanMicros();

@@ -13,6 +13,9 @@ import java.util.TreeSet;
  * moves between neighbours, and a broker's successor is its best buddy (gdrl IV, Ramsden 3.2), who inherits from it.
  */
 public final class Ring {
+    /** With the neighbours that makes six lenders. */
+    private static final int[] LENDING_CHORDS = {2, 4};
+
     private final List<BrokerId> members;
     private final int[] chords;
     private final Graph graph;
@@ -69,6 +72,19 @@ public final class Ring {
         return Arrays.stream(graph.neighbours(required(broker)))
                 .mapToObj(members::get)
                 .toList();
+    }
+
+    /**
+     * Whom it borrows tokens from, and lends them to: all others as long as they are {@code most} at the most. On a
+     * larger ring those at distances 1, 2 and 4, either way, so that tokens still get everywhere in a few steps.
+     */
+    public List<BrokerId> lenders(BrokerId broker, int most) {
+        if (members.size() - 1 > most) {
+            return of(members, LENDING_CHORDS).neighbours(broker);
+        }
+        List<BrokerId> others = new ArrayList<>(members);
+        others.remove(required(broker));
+        return others;
     }
 
     /** Who inherits from it; nobody from a single broker. */

@@ -67,6 +67,15 @@ public final class SupplyEdge {
     /** What the two ends keep at least. */
     public record Floors(Share mine, Share theirs) {
         public static final Floors NONE = new Floors(Share.NONE, Share.NONE);
+
+        /** The same, and this end keeps at least so much. */
+        public Floors keeping(Share least) {
+            return new Floors(
+                    new Share(
+                            Math.max(mine.rateMicros(), least.rateMicros()),
+                            Math.max(mine.burstMicros(), least.burstMicros())),
+                    theirs);
+        }
     }
 
     /** One quantity's step: with the dead band, and without it for an idle broker. */

@@ -19,7 +19,8 @@ import java.util.function.LongFunction;
  * @param <R> what a look finds
  */
 public final class RowFollower<M, R> {
-    private static final Duration AT_ONCE = Duration.ofMillis(1);
+    /** With the scheduler's next tick: while rows change all the time, a look finds those of some milliseconds. */
+    private static final Duration SOON = Duration.ofMillis(1);
 
     private final ActorContext<M> context;
     private final TimerScheduler<M> timers;
@@ -77,12 +78,28 @@ public final class RowFollower<M, R> {
 
     /** @param newUpTo the number up to which the look read */
     public void looked(long newUpTo) {
+        looked(newUpTo, false);
+    }
+
+    /** @param more whether it read a page of what there is, and the next one is due at once */
+    public void looked(long newUpTo, boolean more) {
         upTo = newUpTo;
-        failed();
+        boolean soon = looks.ended();
+        if (more) {
+            timers.cancel(due);
+            context.getSelf().tell(due);
+        } else {
+            timers.startSingleTimer(due, soon ? SOON : pause);
+        }
     }
 
     /** The next look reads the same again. */
     public void failed() {
-        timers.startSingleTimer(due, looks.ended() ? AT_ONCE : pause);
+        timers.startSingleTimer(due, looks.ended() ? SOON : pause);
+    }
+
+    /** The next look reads everything. */
+    public void startOver() {
+        upTo = 0;
     }
 }

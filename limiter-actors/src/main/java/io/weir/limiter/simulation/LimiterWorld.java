@@ -122,11 +122,8 @@ public final class LimiterWorld {
     }
 
     private static final long SECOND_NS = 1_000_000_000L;
-    /**
-     * Dead bands add up around a ring: at 2% each, a broker with half the load is left with 44% of the rate, below its
-     * need.
-     */
-    private static final double DEAD_BAND = 0.002;
+    /** A broker's own, see {@code reference.conf}. */
+    private static final double DEAD_BAND = 0.005;
 
     /** A request counts as lost after this many round trips, and not before the least patience. */
     private static final long PATIENCE_ROUND_TRIPS = 20;

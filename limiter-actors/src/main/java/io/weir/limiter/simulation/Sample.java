@@ -30,6 +30,13 @@ public final class Sample {
         sorted = false;
     }
 
+    /** Adds what another sample has. */
+    public void addAll(Sample other) {
+        for (int i = 0; i < other.size; i++) {
+            add(other.values[i]);
+        }
+    }
+
     public int size() {
         return size;
     }

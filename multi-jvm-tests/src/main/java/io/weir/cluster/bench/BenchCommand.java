@@ -1,5 +1,7 @@
 package io.weir.cluster.bench;
 
+import io.weir.cluster.bench.limited.PenaltyCommand;
+import io.weir.cluster.bench.limited.PlacementBenchCommand;
 import io.weir.supervisor.cli.CliCommand;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,6 +23,7 @@ import picocli.CommandLine.Spec;
             FirstCommand.class,
             QueuedCommand.class,
             StampsCommand.class,
+            TopicsCommand.class,
             RelayCommand.class
         },
         footer = {

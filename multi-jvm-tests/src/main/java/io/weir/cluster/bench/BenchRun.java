@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
  * What the bench commands have in common, as a picocli mixin: who is measured, against whom, for how long, and how the
  * result is printed.
  */
-final class BenchRun {
+public final class BenchRun {
     private static final Duration DRAIN = Duration.ofSeconds(10);
     /** Before each round of a comparison, on connections that are new; the long warm-up comes once for each target. */
     private static final Duration ROUND_WARM_UP = Duration.ofSeconds(1);
@@ -127,7 +127,7 @@ final class BenchRun {
                             + " yield looks again at once and takes an idle core; park sleeps some tens of microseconds.")
     private Load.Pause pause;
 
-    static void require(boolean holds, String otherwise) {
+    public static void require(boolean holds, String otherwise) {
         if (!holds) {
             throw CliException.usage(otherwise);
         }
@@ -165,7 +165,7 @@ final class BenchRun {
     }
 
     /** A run that ends half-way through its connections, with an error of the system's, would not say why. */
-    static void requireDescriptors(int connections) {
+    public static void requireDescriptors(int connections) {
         if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system) {
             long most = system.getMaxFileDescriptorCount();
             long needed = connections + system.getOpenFileDescriptorCount() + SPARE_DESCRIPTORS;

@@ -11,15 +11,15 @@ import java.util.function.Function;
  * Several rounds on several targets, turn by turn: the first is the subject, the others are what it is measured
  * against.
  */
-final class Comparison {
+public final class Comparison {
     /** The figures that are worth a median, by their names in {@code -o json}. */
     static final Map<String, Function<Result, Double>> FIGURES = figures();
 
     private final Map<String, List<Result>> rounds = new LinkedHashMap<>();
 
     /** A figure of one target over all rounds. */
-    record Spread(double median, double min, double max) {
-        static Spread of(List<Double> values) {
+    public record Spread(double median, double min, double max) {
+        public static Spread of(List<Double> values) {
             double[] sorted =
                     values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
             int middle = sorted.length / 2;
@@ -47,11 +47,11 @@ final class Comparison {
         return figures;
     }
 
-    void add(String target, Result result) {
+    public void add(String target, Result result) {
         rounds.computeIfAbsent(target, name -> new ArrayList<>()).add(result);
     }
 
-    List<String> targets() {
+    public List<String> targets() {
         return List.copyOf(rounds.keySet());
     }
 
@@ -60,7 +60,7 @@ final class Comparison {
     }
 
     /** Null where the target did not tell in every round. */
-    Spread spread(String target, String figure) {
+    public Spread spread(String target, String figure) {
         List<Double> values = new ArrayList<>();
         for (Result result : rounds.get(target)) {
             values.add(FIGURES.get(figure).apply(result));
@@ -69,7 +69,7 @@ final class Comparison {
     }
 
     /** The subject's median over the other's; null where one of them is not known or zero. */
-    Double ratio(String other, String figure) {
+    public Double ratio(String other, String figure) {
         Spread subject = spread(targets().get(0), figure);
         Spread against = spread(other, figure);
         return subject == null || against == null || against.median() == 0

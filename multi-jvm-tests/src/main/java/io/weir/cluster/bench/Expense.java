@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 
 /** What a process has used so far. */
-interface Expense {
+public interface Expense {
     /** Nothing where the process does not tell. */
     record Sample(
             OptionalDouble cpuSeconds,
@@ -24,7 +24,7 @@ interface Expense {
         private static final OptionalDouble UNKNOWN = OptionalDouble.empty();
         static final Sample NONE = new Sample(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
 
-        static Sample sum(List<Expense> expenses) {
+        public static Sample sum(List<Expense> expenses) {
             if (expenses.isEmpty()) {
                 return NONE;
             }
@@ -115,7 +115,7 @@ interface Expense {
         }
 
         /** The sum over a metric's label sets. */
-        static OptionalDouble metric(String metrics, String name) {
+        public static OptionalDouble metric(String metrics, String name) {
             double[] values = metrics.lines()
                     .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
                     .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))

@@ -26,7 +26,7 @@ import org.HdrHistogram.Histogram;
  * its latency counts from the time at which it was due, so a broker that holds back does not look better for it. Only
  * connections with something to write are looked at, so five thousand cost no more than fifty.
  */
-final class Generator implements WireProtocol.Inbox, AutoCloseable {
+public final class Generator implements WireProtocol.Inbox, AutoCloseable {
     private static final int OUT_BYTES = 256 * 1024;
     private static final int PUBLISHER_IN_BYTES = 64 * 1024;
     private static final int LEAST_BUFFER_BYTES = 16 * 1024;
@@ -130,7 +130,7 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
         }
     }
 
-    static Generator connect(Target target, Load load) throws IOException {
+    public static Generator connect(Target target, Load load) throws IOException {
         return new Generator(target, load);
     }
 
@@ -161,7 +161,7 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     }
 
     /** Before it runs: where to write down when each message of an open-loop load goes. */
-    void recordIn(SendLog newLog) {
+    public void recordIn(SendLog newLog) {
         log = newLog;
     }
 
@@ -181,29 +181,29 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     /**
      * Publishers of an open-loop load leave gaps so many times as long, until it is 1 again. From another thread, too.
      */
-    void slower(int times) {
+    public void slower(int times) {
         slower = times;
     }
 
     /** Whatever is left of the warm-up, the measured time of an open-loop load begins now. From another thread. */
-    void measureNow() {
+    public void measureNow() {
         measureNow = true;
     }
 
     /** The run ends at once, with an exception. From another thread. */
-    void stop() {
+    public void stop() {
         stopped = true;
     }
 
     /** Runs the load to its end, and a little longer for what is still on its way. */
-    void run() throws IOException {
+    public void run() throws IOException {
         run(() -> {});
     }
 
     /**
      * The same; {@code whenQueued} is called, by this thread, when everything is in that should wait for its consumers.
      */
-    void run(Runnable whenQueued) throws IOException {
+    public void run(Runnable whenQueued) throws IOException {
         long startNs = System.nanoTime() + START_DELAY_NS;
         measureFromNs = startNs + load.warmUp().toNanos();
         endNs = measureFromNs + load.measured().toNanos();
@@ -485,7 +485,7 @@ final class Generator implements WireProtocol.Inbox, AutoCloseable {
     }
 
     /** What was measured; call it after {@link #run}. */
-    Result result(Result.Broker broker) {
+    public Result result(Result.Broker broker) {
         double seconds = load.measured().toNanos() / 1e9;
         return new Result(
                 measuredSent,

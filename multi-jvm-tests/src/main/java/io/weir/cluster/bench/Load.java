@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param credit messages that a consumer takes before it acknowledges one (NSQ's RDY)
  * @param drain how long to wait after the end for what was sent
  */
-record Load(
+public record Load(
         Shape shape,
         int connections,
         int consumers,
@@ -29,9 +29,9 @@ record Load(
     static final int MAX_BODY_BYTES = 1 << 20;
 
     /** Messages that go together. */
-    record Batch(int messages, As as) {
+    public record Batch(int messages, As as) {
         /** How they go. */
-        enum As {
+        public enum As {
             /** That many publishes in one write, each with its own answer. */
             pubs,
             /**
@@ -40,11 +40,11 @@ record Load(
             mpub
         }
 
-        static final Batch NONE = new Batch(1, As.pubs);
+        public static final Batch NONE = new Batch(1, As.pubs);
     }
 
     /** What is sent when. */
-    sealed interface Shape {
+    public sealed interface Shape {
         Batch batch();
 
         /**
@@ -60,12 +60,12 @@ record Load(
                 long seed)
                 implements Shape {
             /** A group is a run of neighbours in number, so that it spreads over connections and brokers. */
-            int firstOf(int group) {
+            public int firstOf(int group) {
                 return (int) ((long) group * publishers / groups);
             }
 
             /** The intended times, from {@code startNs} on. */
-            SendSchedule schedule(long startNs) {
+            public SendSchedule schedule(long startNs) {
                 return new SendSchedule(
                         distribution,
                         groups,
@@ -75,7 +75,7 @@ record Load(
             }
 
             /** The intended times of the first so many messages. */
-            long[] trace(int messages) {
+            public long[] trace(int messages) {
                 SendSchedule schedule = schedule(0);
                 long[] trace = new long[messages];
                 for (int i = 0; i < trace.length; schedule.advance()) {
@@ -101,7 +101,7 @@ record Load(
     }
 
     /** What the generator's thread does when there is nothing to do. */
-    enum Pause {
+    public enum Pause {
         /** Looks again at once, after anyone else who wants the processor: exact, and takes an idle core. */
         yield,
         /**

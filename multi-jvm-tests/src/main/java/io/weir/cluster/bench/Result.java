@@ -21,7 +21,7 @@ import java.util.OptionalDouble;
  * @param missing messages that were sent, not refused, and never came
  * @param unsent messages that were due, but the broker took nothing until it was too late; not in {@code sent}
  */
-record Result(
+public record Result(
         long sent,
         long received,
         double p50Micros,
@@ -66,13 +66,13 @@ record Result(
     }
 
     /** What the target's processes used. */
-    record Broker(
+    public record Broker(
             Double cpuPercent,
             Double cpuNanosPerMessage,
             Double dataPathNanosPerMessage,
             Double allocatedBytesPerMessage,
             Course memoryMiB,
             Course heapMiB) {
-        static final Broker UNKNOWN = new Broker(null, null, null, null, null, null);
+        public static final Broker UNKNOWN = new Broker(null, null, null, null, null, null);
     }
 }

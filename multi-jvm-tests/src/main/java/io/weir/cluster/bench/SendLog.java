@@ -6,19 +6,19 @@ import java.util.Arrays;
  * When each message of a load was written to its connection, and to which: a generator that comes late sends in bursts,
  * and what follows from those is not the brokers' fault. Written by the generator's thread, read when it is done.
  */
-final class SendLog {
+public final class SendLog {
     private long[] atNs;
     private int[] connections;
     private int messages;
     private int beforeMeasured;
 
     /** @param expected so many fit without a copy */
-    SendLog(int expected) {
+    public SendLog(int expected) {
         atNs = new long[expected];
         connections = new int[expected];
     }
 
-    void sent(int connection, int count, boolean measured, long nowNs) {
+    public void sent(int connection, int count, boolean measured, long nowNs) {
         if (messages + count > atNs.length) {
             int room = 2 * (messages + count);
             atNs = Arrays.copyOf(atNs, room);
@@ -32,17 +32,17 @@ final class SendLog {
         }
     }
 
-    int messages() {
+    public int messages() {
         return messages;
     }
 
     /** How many of them were of the warm-up. */
-    int beforeMeasured() {
+    public int beforeMeasured() {
         return beforeMeasured;
     }
 
     /** From the first one on. */
-    long[] timesNs() {
+    public long[] timesNs() {
         long[] times = new long[messages];
         for (int i = 0; i < messages; i++) {
             times[i] = atNs[i] - atNs[0];
@@ -51,7 +51,7 @@ final class SendLog {
     }
 
     /** Which of so many brokers each went to, connections going round them. */
-    int[] brokers(int brokers) {
+    public int[] brokers(int brokers) {
         int[] at = new int[messages];
         for (int i = 0; i < messages; i++) {
             at[i] = connections[i] % brokers;

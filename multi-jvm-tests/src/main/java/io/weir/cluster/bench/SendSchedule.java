@@ -7,9 +7,9 @@ import java.util.SplittableRandom;
  * <em>intended</em> one, never from when something was sent or answered: a broker that stalls does not slow its
  * publishers down, it makes their messages late. A heap of fixed size; nothing is allocated once it is built.
  */
-final class SendSchedule {
+public final class SendSchedule {
     /** How a publisher's times follow each other. */
-    enum Distribution {
+    public enum Distribution {
         /** Exponential gaps. */
         poisson,
         /** Equal gaps, each publisher with a random phase. */
@@ -50,17 +50,17 @@ final class SendSchedule {
     }
 
     /** The earliest intended time. */
-    long nextNs() {
+    public long nextNs() {
         return dueNs[0];
     }
 
     /** Whose it is. */
-    int nextPublisher() {
+    public int nextPublisher() {
         return publishers[0];
     }
 
     /** That one is sent: its publisher's next time takes its place. */
-    void advance() {
+    public void advance() {
         dueNs[0] += gap();
         siftDown(0);
     }

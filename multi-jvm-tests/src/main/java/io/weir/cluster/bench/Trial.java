@@ -16,7 +16,7 @@ import java.util.function.Function;
  * One load on one target: the generator on the caller's thread, and beside it a thread that prints the progress and
  * reads the expenses.
  */
-final class Trial {
+public final class Trial {
     /** A look at the expenses makes the broker work a little, so there are few. */
     private static final long LOOK_EVERY_MS = 10_000;
 
@@ -33,7 +33,7 @@ final class Trial {
     private long seconds;
 
     /** Who wants to know of a run's turning points. */
-    interface Watcher {
+    public interface Watcher {
         /** Before the load begins. */
         default void begins(Generator generator) {}
 
@@ -59,11 +59,11 @@ final class Trial {
     }
 
     /** Runs it; {@code progress} gets a line a second, from another thread. */
-    static Result run(Target target, Load load, Consumer<String> progress) throws IOException {
+    public static Result run(Target target, Load load, Consumer<String> progress) throws IOException {
         return run(target, load, progress, new Watcher() {});
     }
 
-    static Result run(Target target, Load load, Consumer<String> progress, Watcher watcher) throws IOException {
+    public static Result run(Target target, Load load, Consumer<String> progress, Watcher watcher) throws IOException {
         try (Generator generator = Generator.connect(target, load)) {
             watcher.begins(generator);
             return new Trial(target, load, generator, progress, watcher).run();

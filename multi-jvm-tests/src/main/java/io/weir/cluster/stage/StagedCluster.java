@@ -2,6 +2,7 @@ package io.weir.cluster.stage;
 
 import io.weir.cluster.TopicClient;
 import io.weir.config.Endpoint;
+import io.weir.supervisor.local.CertificateAuthority;
 import io.weir.supervisor.local.Installation;
 import io.weir.supervisor.node.BrokerClient;
 import io.weir.supervisor.node.BrokerStatus;
@@ -29,9 +30,10 @@ import java.util.stream.Stream;
  * {@link Stage#network}'s matter; a slow store is one whose directions are delayed. What asks the brokers here goes
  * through doors that no cut closes.
  *
- * <p>Brokers trust nobody who lacks the admin token, since their addresses are not loopback. The directory, with
- * settings and logs, stays behind when this is closed; it must be new. What the embedded store wrote does not stay: its
- * disk is memory of a given size, so that it can be filled.
+ * <p>Brokers trust nobody who lacks the admin token, nor a broker without a certificate of the stage's own authority,
+ * since their addresses are not loopback. The directory, with settings and logs, stays behind when this is closed; it
+ * must be new. What the embedded store wrote does not stay: its disk is memory of a given size, so that it can be
+ * filled.
  */
 public final class StagedCluster implements AutoCloseable {
     /** The host of the store. */
@@ -47,6 +49,7 @@ public final class StagedCluster implements AutoCloseable {
     private static final Duration END_WITHIN = Duration.ofSeconds(20);
     private static final Duration STORE_UP_WITHIN = Duration.ofSeconds(30);
     private static final int DEFAULT_DISK_MIB = 128;
+    private static final int CERTIFICATE_DAYS = 30;
 
     /** What a cluster will be. */
     public static final class Builder {
@@ -118,6 +121,10 @@ public final class StagedCluster implements AutoCloseable {
     private final Map<String, StagedProcess> drivers = new LinkedHashMap<>();
     private final List<StagedProcess> publishers = new ArrayList<>();
     private final Map<String, Endpoint> doors = new HashMap<>();
+    private final Path authority;
+    /** One for all brokers, good at any host: their hosts are this test's own. */
+    private final CertificateAuthority.Issued certificates;
+
     private StagedProcess store;
 
     private StagedCluster(Builder plan) {
@@ -136,6 +143,9 @@ public final class StagedCluster implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        CertificateAuthority own = CertificateAuthority.create(directory.resolve("certs"), CERTIFICATE_DAYS);
+        authority = own.certificate();
+        certificates = own.issue("broker", List.of(), CERTIFICATE_DAYS, directory.resolve("certs"));
         if (postgres != null) {
             stage.outlet(STORE, postgres.server().port(), postgres.server());
         } else {
@@ -456,6 +466,8 @@ public final class StagedCluster implements AutoCloseable {
                                         + "\" }",
                                 "  cluster { host = \"" + host + "\", port = " + CLUSTER + ", management-port = "
                                         + MANAGEMENT + " }",
+                                "  cluster.tls { certificate = \"" + certificates.certificate() + "\", key = \""
+                                        + certificates.key() + "\", authority = \"" + authority + "\" }",
                                 "  cluster.discovery { contact-points = [" + contacts + "], required-contact-points = "
                                         + (founders / 2 + 1) + " }",
                                 "  aeron { directory = \"" + aeron(id) + "\", link-port = " + LINK + " }",

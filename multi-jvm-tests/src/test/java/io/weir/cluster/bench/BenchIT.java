@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /** The bench and {@code weir sub} as processes: what a test within one JVM cannot show. */
 @SideBySide
 @Timeout(180)
-class BenchIT {
+public class BenchIT {
     private static final Logger LOG = LoggerFactory.getLogger(BenchIT.class);
 
     @TempDir
@@ -122,7 +122,7 @@ class BenchIT {
     /** Borrowing or not, the default configuration is among them; its goal cannot be met. */
     @Test
     void shouldCountEveryMessageOfASplitBucketAndOfAWholeOne() throws Exception {
-        Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,gossip-borrow"
+        Process bench = weir(("bench penalty --brokers 2 --publishers 20 --rate 400 --only static,gossip,placed-borrow"
                         + " --rounds 2 --duration 300ms --warmup 200ms --rehearsal 0s --goal-p99 0.000001 -o json")
                 .split(" "));
         try {
@@ -170,6 +170,25 @@ class BenchIT {
         assertThat(json.at("/configurations/1/rounds/1/shares").findValues("rate"))
                 .as("static")
                 .allSatisfy(rate -> assertThat(rate.asDouble()).isEqualTo(limit / 2));
+        assertThat(besideSimulated())
+                .containsExactlyElementsOf(json.get("configurations").findValuesAsText("name"));
+    }
+
+    /** The lab puts the bench's result beside what it simulates. */
+    private List<String> besideSimulated() throws Exception {
+        Path measured = Files.copy(dir.resolve("out"), dir.resolve("measured.json"));
+        Process lab = weir("lab", "drl-penalty", "--seeds", "1", "--set", "measured=" + measured, "-o", "json");
+        try {
+            assertThat(lab.waitFor(90, TimeUnit.SECONDS)).isTrue();
+        } finally {
+            lab.destroyForcibly();
+        }
+        JsonNode tables = new ObjectMapper().readTree(read("out")).get("tables");
+        JsonNode last = tables.get(tables.size() - 1);
+        assertThat(last.get("columns").toString()).contains("measured 99th");
+        List<String> names = new ArrayList<>();
+        last.get("rows").forEach(row -> names.add(row.get(0).asText()));
+        return names;
     }
 
     private JsonNode bench(String line) throws Exception {

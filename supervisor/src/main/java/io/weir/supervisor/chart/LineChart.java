@@ -7,8 +7,27 @@ public record LineChart(String fileName, String title, Axis x, Axis y, List<Seri
     /** An axis; on a logarithmic one only positive values are drawn. */
     public record Axis(String label, boolean logarithmic) {}
 
-    /** A line; {@code paper} marks the paper's own numbers, drawn apart from ours. */
-    public record Series(String label, double[] xs, double[] ys, boolean paper) {}
+    /** Where numbers come from: what was computed here, the paper's own, or what was measured on real brokers. */
+    public enum Origin {
+        OURS,
+        PAPER,
+        MEASURED
+    }
+
+    /** A line; the paper's is drawn apart from ours, and what was measured as points without a line. */
+    public record Series(String label, double[] xs, double[] ys, Origin origin) {
+        public Series(String label, double[] xs, double[] ys, boolean paper) {
+            this(label, xs, ys, paper ? Origin.PAPER : Origin.OURS);
+        }
+
+        public boolean paper() {
+            return origin == Origin.PAPER;
+        }
+
+        boolean ours() {
+            return origin == Origin.OURS;
+        }
+    }
 
     /** The picture as a complete SVG document. */
     public String svg() {

@@ -14,8 +14,9 @@ import java.util.stream.IntStream;
 
 /**
  * Draws a {@link LineChart} as an SVG picture of 900 × 560. What is ours is a solid line with filled markers; what is
- * the paper's is dashed with hollow markers, in the colour of our series whose label its own label contains. A value
- * that cannot be drawn (NaN, infinite, or not positive on a logarithmic axis) leaves a gap in its line.
+ * the paper's is dashed with hollow markers, in the colour of our series whose label its own label contains; what was
+ * measured looks like the paper's without the line. A value that cannot be drawn (NaN, infinite, or not positive on a
+ * logarithmic axis) leaves a gap in its line.
  */
 final class LinePicture {
     static final int WIDTH = 900;
@@ -96,10 +97,10 @@ final class LinePicture {
         }
         drawAxes();
         boolean any = false;
-        // The paper's lines come last, on top of ours: they are dashed and hollow, so both stay visible.
-        for (boolean paper : new boolean[] {false, true}) {
+        // Lines that are not ours come last, on top of ours: they are dashed and hollow, so both stay visible.
+        for (boolean ours : new boolean[] {true, false}) {
             for (int i = 0; i < chart.series().size(); i++) {
-                if (chart.series().get(i).paper() == paper) {
+                if (chart.series().get(i).ours() == ours) {
                     any |= drawSeries(i);
                 }
             }
@@ -148,7 +149,7 @@ final class LinePicture {
     private boolean drawSeries(int index) {
         Series series = chart.series().get(index);
         Look look = looks.get(index);
-        svg.line("<g class='%s'>", series.paper() ? "series paper" : "series");
+        svg.line("<g class='%s'>", series.ours() ? "series" : series.paper() ? "series paper" : "series measured");
         svg.line("<title>%s</title>", escaped(series.label()));
         List<List<Pixel>> runs = runs(series);
         int points = runs.stream().mapToInt(List::size).sum();
@@ -156,7 +157,7 @@ final class LinePicture {
         StringBuilder path = new StringBuilder();
         for (List<Pixel> run : runs) {
             String command = "M";
-            for (Pixel point : run.size() > 1 ? thinned(run) : List.<Pixel>of()) {
+            for (Pixel point : run.size() > 1 && hasLine(series) ? thinned(run) : List.<Pixel>of()) {
                 path.append(command).append(px(point.x())).append(',').append(px(point.y()));
                 command = "L";
             }
@@ -164,7 +165,7 @@ final class LinePicture {
         if (!path.isEmpty()) {
             svg.line(
                     "<path class='line' d='%s' fill='none' stroke='%s' stroke-width='%s' stroke-linejoin='round'%s/>",
-                    path, look.colour(), dense || series.paper() ? "1.5" : "2", dash(look));
+                    path, look.colour(), dense || !series.ours() ? "1.5" : "2", dash(look));
         }
         double spacing = dense ? (right - left) / 12 : 0;
         // Every series starts its spaced markers elsewhere, so that those of lines that coincide do not.
@@ -172,7 +173,7 @@ final class LinePicture {
         for (List<Pixel> run : runs) {
             for (Pixel point : run) {
                 if (spacing == 0 || run.size() == 1 || point.x() >= next) {
-                    marker(point, look, series.paper());
+                    marker(point, look, !series.ours());
                     next = Math.max(next, point.x()) + spacing;
                 }
             }
@@ -193,11 +194,13 @@ final class LinePicture {
         svg.line("<g class='legend'>");
         for (int i = 0; i < legend.size(); i++) {
             Look look = looks.get(i);
-            boolean paper = chart.series().get(i).paper();
-            svg.line(
-                    "<path d='M%s,%sh32' stroke='%s' stroke-width='%s'%s/>",
-                    px(x), px(y), look.colour(), paper ? "1.5" : "2", dash(look));
-            marker(new Pixel(x + 16, y), look, paper);
+            Series series = chart.series().get(i);
+            if (hasLine(series)) {
+                svg.line(
+                        "<path d='M%s,%sh32' stroke='%s' stroke-width='%s'%s/>",
+                        px(x), px(y), look.colour(), series.ours() ? "2" : "1.5", dash(look));
+            }
+            marker(new Pixel(x + 16, y), look, !series.ours());
             for (String label : legend.get(i)) {
                 text(x + 42, y + 4 * scale, 12 * scale, "start", "", label);
                 y += 16 * scale;
@@ -207,9 +210,13 @@ final class LinePicture {
         svg.line("</g>");
     }
 
-    private void marker(Pixel at, Look look, boolean paper) {
-        double radius = paper ? 5.5 : 3.8;
-        String paint = paper
+    private static boolean hasLine(Series series) {
+        return series.origin() != LineChart.Origin.MEASURED;
+    }
+
+    private void marker(Pixel at, Look look, boolean hollow) {
+        double radius = hollow ? 5.5 : 3.8;
+        String paint = hollow
                 ? "fill='none' stroke='" + look.colour() + "' stroke-width='1.5'"
                 : "fill='" + look.colour() + "'";
         if (look.shape().length == 0) {
@@ -289,17 +296,17 @@ final class LinePicture {
                 .mapToDouble(i -> coordinate.applyAsDouble(series.xs()[i], series.ys()[i]));
     }
 
-    /** Ours take colours and markers in turn; the paper's take those of the series of ours that they repeat. */
+    /** Ours take colours and markers in turn; others take those of the series of ours that they repeat. */
     private static List<Look> looks(List<Series> all) {
         Look[] looks = new Look[all.size()];
         int next = 0;
         for (int i = 0; i < looks.length; i++) {
-            if (!all.get(i).paper()) {
+            if (all.get(i).ours()) {
                 looks[i] = look(next++, false);
             }
         }
         for (int i = 0; i < looks.length; i++) {
-            if (all.get(i).paper()) {
+            if (!all.get(i).ours()) {
                 int twin = twin(all, i);
                 looks[i] = twin < 0 ? look(next++, true) : new Look(looks[twin].colour(), looks[twin].shape(), "7 4");
             }
@@ -312,13 +319,13 @@ final class LinePicture {
         return new Look(COLOURS.get(index % COLOURS.size()), SHAPES[index % SHAPES.length], dash);
     }
 
-    /** The series of ours with the longest label that the label of {@code paper} contains, or -1. */
-    private static int twin(List<Series> all, int paper) {
-        String label = all.get(paper).label().toLowerCase(Locale.ROOT);
+    /** The series of ours with the longest label that the label of {@code other} contains, or -1. */
+    private static int twin(List<Series> all, int other) {
+        String label = all.get(other).label().toLowerCase(Locale.ROOT);
         int best = -1;
         for (int i = 0; i < all.size(); i++) {
             String ours = all.get(i).label().toLowerCase(Locale.ROOT);
-            if (!all.get(i).paper()
+            if (all.get(i).ours()
                     && !ours.isBlank()
                     && names(label, ours)
                     && (best < 0 || ours.length() > all.get(best).label().length())) {

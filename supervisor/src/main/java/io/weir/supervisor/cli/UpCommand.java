@@ -39,7 +39,7 @@ import picocli.CommandLine.Option;
             "  weir up --detach                   returns once they are ready; 'weir down' stops them",
             "  weir up --brokers 5 --data /tmp/w --port-base 7000",
             "  weir up --detach --restart         brokers that die come back by themselves",
-            "  weir up --config my.conf           with  weir.placement.enabled = on  in my.conf, for one",
+            "  weir up --config my.conf           with  weir.placement.enabled = off  in my.conf, for one",
             "  WEIR_STORE_PASSWORD=… weir up --store 'jdbc:postgresql://db/weir?user=weir'"
         })
 public final class UpCommand implements CliCommand {

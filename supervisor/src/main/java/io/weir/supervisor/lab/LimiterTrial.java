@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.LongFunction;
 
 /** One world of brokers that share a limit, run for every seed: what the SRTM experiments have in common. */
 public final class LimiterTrial {
@@ -37,14 +38,21 @@ public final class LimiterTrial {
      * Runs every plan for every seed, the seeds in parallel: each is on its own and the order of the results is fixed.
      */
     public static <K> Map<K, LimiterTrial> run(Map<K, Plan> plans, LabRun run) {
+        Map<K, LongFunction<LimiterWorld.Result>> worlds = new LinkedHashMap<>();
+        plans.forEach((key, plan) -> worlds.put(key, seed -> world(plan, seed)));
+        return runWorlds(worlds, run);
+    }
+
+    /** The same of worlds of any kind, each made and run for a seed. */
+    public static <K> Map<K, LimiterTrial> runWorlds(Map<K, LongFunction<LimiterWorld.Result>> worlds, LabRun run) {
         Map<K, LimiterTrial> trials = new LinkedHashMap<>();
-        plans.keySet().forEach(key -> trials.put(key, new LimiterTrial()));
+        worlds.keySet().forEach(key -> trials.put(key, new LimiterTrial()));
         int[] done = {0};
         List<Map<K, LimiterWorld.Result>> seeds = run.seedStream()
                 .parallel()
                 .mapToObj(seed -> {
                     Map<K, LimiterWorld.Result> results = new LinkedHashMap<>();
-                    plans.forEach((key, plan) -> results.put(key, world(plan, seed)));
+                    worlds.forEach((key, world) -> results.put(key, world.apply(seed)));
                     synchronized (done) {
                         run.progress().at(++done[0], run.seeds(), "seed " + seed);
                     }

@@ -30,8 +30,9 @@ final class BrokerLinks implements AutoCloseable {
     private static final Path HOSTNAME = Path.of("/proc/sys/kernel/hostname");
 
     private static final int PARTS = 4;
+    private static final long UNKNOWN = 0;
 
-    private final PeerAddress self;
+    private volatile PeerAddress self;
     private final LinkSettings settings;
     private final Links links;
     private Set<BrokerId> connected = Set.of();
@@ -43,16 +44,16 @@ final class BrokerLinks implements AutoCloseable {
 
     private BrokerLinks(WeirSettings settings, Path directory, Runnable wakeUp, LongSupplier clock) {
         this.self = new PeerAddress(
-                settings.broker().id(),
-                // A later process of a broker must have a larger number. Only links use it.
-                System.currentTimeMillis(),
-                hostKey(settings),
-                directory.toString(),
-                settings.link());
+                settings.broker().id(), UNKNOWN, hostKey(settings), directory.toString(), settings.link());
         LinkSettings defaults = LinkSettings.defaults();
         int body = Math.max(defaults.maxBodyBytes(), settings.topics().maxMessageBytes() + 16 * 1024);
         this.settings = new LinkSettings(
-                body, defaults.maxPeers(), defaults.helloInterval(), defaults.silence(), defaults.retry());
+                body,
+                defaults.maxPeers(),
+                defaults.helloInterval(),
+                defaults.silence(),
+                defaults.retry(),
+                settings.sealLoopback());
         this.links = Links.start(self, this.settings, wakeUp, clock);
     }
 
@@ -70,17 +71,34 @@ final class BrokerLinks implements AutoCloseable {
         return links;
     }
 
+    /** The life of this process, as the peers know it; 0 before the store has given one. */
+    long incarnation() {
+        return self.incarnation();
+    }
+
     int maxBodyBytes() {
         return settings.maxBodyBytes();
     }
 
-    /** What the registry has for the others to read. */
-    String word() {
+    /**
+     * What the registry has for the others to read.
+     *
+     * @param incarnation that the store gives out now. The first one is the links' for as long as the process lives: it
+     *     is higher than that of any earlier process, whatever became of the clock
+     */
+    String word(long incarnation) {
+        if (self.incarnation() == UNKNOWN) {
+            links.begin(incarnation);
+            self = new PeerAddress(self.id(), incarnation, self.host(), self.aeronDirectory(), self.endpoint());
+        }
         return self.incarnation() + "|" + self.host() + "|" + self.endpoint() + "|" + self.aeronDirectory();
     }
 
-    /** Links to the brokers that run, and drops links to the others. */
+    /** Links to the brokers that run, and drops links to the others; from this process's first incarnation on. */
     void follow(List<RegisteredBroker> brokers) {
+        if (self.incarnation() == UNKNOWN) {
+            return;
+        }
         Set<BrokerId> wanted = new HashSet<>();
         for (RegisteredBroker broker : brokers) {
             if (broker.running() && !broker.id().equals(self.id())) {

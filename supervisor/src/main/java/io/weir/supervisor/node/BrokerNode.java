@@ -35,9 +35,11 @@ import io.weir.topics.definition.ShardEntity;
 import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicFollower;
 import io.weir.topics.definition.TopicRows;
+import io.weir.topics.definition.TopicWriter;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -102,11 +104,16 @@ final class BrokerNode {
                     topics.follower(follower);
                     RowNews news = new RowNews(
                             context.getSystem(), supply, follower, with.me().broker());
-                    startTopics(context, sharding, with, topics, news);
+                    startTopics(context, sharding, with, topics, supply, news);
+                    Optional<ActorRef<LinkKeyExchange.Command>> keys = topics.links()
+                            .map(links -> context.spawn(
+                                    LinkKeyExchange.create(with.me().broker(), links), LinkKeyExchange.NAME));
                     context.spawn(
                             Membership.create(incarnation, views.andThen(view -> {
                                 supply.tell(new SupplyCoordinator.Members(addresses(view)));
                                 news.members(addresses(view));
+                                keys.ifPresent(to -> to.tell(new LinkKeyExchange.Members(addresses(view))));
+                                topics.placement().ifPresent(placement -> placement.members(addresses(view)));
                             })),
                             "membership");
                     startApi(context, topics);
@@ -124,8 +131,11 @@ final class BrokerNode {
             ClusterSharding sharding,
             SupplyCoordinator.Dependencies with,
             BrokerTopics topics,
+            ActorRef<SupplyCoordinator.Command> supply,
             RowNews news) {
         BrokerId here = with.me().broker();
+        TopicWriter writer =
+                topics.writer(with.store(), rows -> supply.tell(new SupplyCoordinator.Inserted(rows)), news);
         sharding.init(
                 Entity.of(ShardEntity.KEY, entity -> ShardEntity.create(entity.getEntityId(), here, topics.path()))
                         .withMessageExtractor(ShardEntity.extractor())
@@ -139,14 +149,7 @@ final class BrokerNode {
         sharding.init(Entity.of(
                 Topic.KEY,
                 entity -> Topic.create(
-                        new TopicName(entity.getEntityId()),
-                        with.store(),
-                        topics.rows(),
-                        with.storeExecutor(),
-                        with::me,
-                        news,
-                        Topic.UNUSED_AFTER,
-                        Topic.PATIENCE)));
+                        new TopicName(entity.getEntityId()), writer, with::me, Topic.UNUSED_AFTER, Topic.PATIENCE)));
     }
 
     private static ActorRef<TopicFollower.Command> startFollower(
@@ -158,7 +161,8 @@ final class BrokerNode {
                         topics.rows(),
                         with.storeExecutor(),
                         topics.defaults(),
-                        topics::learned),
+                        topics::learned,
+                        topics::learnedAll),
                 "topics");
     }
 

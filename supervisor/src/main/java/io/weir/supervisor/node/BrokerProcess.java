@@ -12,17 +12,21 @@ import io.weir.supervisor.node.http.HttpServer;
 import io.weir.supervisor.store.BrokerRegistry;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
 import io.weir.supervisor.store.StoreException;
+import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.transport.MediaDriverProcess;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -68,6 +72,7 @@ public final class BrokerProcess implements AutoCloseable {
         Failpoints failpoints = failpoints();
         this.loaded = loaded;
         this.settings = loaded.settings();
+        settings.cluster().tls().ifPresent(files -> BrokerTls.check(files, Instant.now()));
         this.directory = DataDirectory.lock(settings.broker().dataDir());
         this.registry = new BrokerRegistry(settings.store());
         this.registryReader = new Thread(this::readRegistry, "weir-registry-reader");
@@ -142,7 +147,7 @@ public final class BrokerProcess implements AutoCloseable {
     private void runOneLife(boolean first) throws InterruptedException {
         long incarnation;
         try {
-            incarnation = registry.nextIncarnation(settings, topics.linkWord());
+            incarnation = registry.nextIncarnation(settings, topics::linkWord);
         } catch (StoreException e) {
             if (first) {
                 throw e;
@@ -331,6 +336,29 @@ public final class BrokerProcess implements AutoCloseable {
     }
 
     /**
+     * The same answer, when all brokers that are up go by the definition in it. They would read it from the store
+     * within a second anyway; whoever pauses a topic wants to know that it is paused.
+     *
+     * @throws Refusal if some do not say so in time
+     */
+    public CompletionStage<Topic.Answer> toldEverywhere(Topic.Answer answer) {
+        if (answer.problem() != null || answer.pending()) {
+            return CompletableFuture.completedFuture(answer);
+        }
+        List<BrokerId> up = brokersUp().stream().map(RegisteredBroker::id).toList();
+        return cluster().tell(answer.definition(), up).thenApply(silent -> {
+            if (!silent.isEmpty()) {
+                throw new Refusal(
+                        StatusCodes.SERVICE_UNAVAILABLE,
+                        "NOT_TOLD",
+                        "it is decided, but these brokers did not say in time that they go by it: " + silent
+                                + "; they will as soon as they read the store");
+            }
+            return answer;
+        });
+    }
+
+    /**
      * The brokers that clients may go to: members of the cluster that are up as seen from here. While this broker is in
      * no cluster itself, those that the registry believes to run.
      */
@@ -429,6 +457,11 @@ public final class BrokerProcess implements AutoCloseable {
         }
         if (!view.up()) {
             waitingFor.add("the cluster to take this broker in (now: " + view.state() + ")");
+        }
+        if (recovered && supply.leaseRemainingNs() <= 0) {
+            waitingFor.add(
+                    "the store to renew its lease: until then it admits nothing beyond topics' floors (the store was last"
+                            + " heard of " + TimeUnit.MILLISECONDS.toSeconds(registryAgeMs()) + " s ago)");
         }
         if (stopping()) {
             waitingFor.add("nothing: it is stopping");

@@ -7,8 +7,11 @@ import io.weir.config.TcpSettings;
 import io.weir.config.WeirSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.gate.Gates;
+import io.weir.limiter.supply.value.LimitRow;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
+import io.weir.supervisor.store.TopicQuotas;
 import io.weir.supervisor.store.TopicTable;
 import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.TopicDefaults;
@@ -16,6 +19,7 @@ import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
 import io.weir.topics.definition.TopicFollower;
 import io.weir.topics.definition.TopicRows;
+import io.weir.topics.definition.TopicWriter;
 import io.weir.topics.federation.Federation;
 import io.weir.topics.federation.FederationStats;
 import io.weir.topics.federation.Homes;
@@ -24,21 +28,30 @@ import io.weir.topics.path.PathSettings;
 import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.BrokerDirectory;
+import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.ClientTerms;
 import io.weir.transport.gateway.GatewayLoop;
 import io.weir.transport.gateway.GatewaySettings;
+import io.weir.transport.gateway.GatewayStats;
 import io.weir.transport.gateway.TlsOffer;
 import io.weir.transport.link.LinkStats;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -52,6 +65,8 @@ import org.slf4j.LoggerFactory;
 public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BrokerTopics.class);
     private static final long STATS_WITHIN_MS = 1_000;
+    /** Ten looks a second at what the message path holds are enough for everybody who asks. */
+    private static final Duration LOOK_EVERY = Duration.ofMillis(100);
 
     /** Where clients reach the brokers that run, as of the last look at the registry. */
     static final class Neighbours implements BrokerDirectory {
@@ -83,6 +98,12 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final LongSupplier clock;
     private final IntSupplier loanCopies;
     private final TopicTable rows;
+    private final TopicTable written;
+    private final ExecutorService writers = Executors.newFixedThreadPool(2, task -> {
+        Thread thread = new Thread(task, "weir-topic-writer");
+        thread.setDaemon(true);
+        return thread;
+    });
     private final TopicDefaults defaults;
     private final GatewayLoop loop;
     private final GatewaySettings gateway;
@@ -95,6 +116,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     private final TopicRecorder recorder;
     private volatile MessagePath path;
     private volatile InProcessPublisher intake;
+    private final SharedLook<PathView> looks;
+    private final SharedLook<List<ClientStats>> clients;
     private volatile Federation federation;
     private volatile ActorRef<TopicFollower.Command> follower;
     /**
@@ -103,6 +126,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
      */
     private final Map<String, TopicDefinition> known = new ConcurrentSkipListMap<>();
 
+    private final LatelyGone gone = new LatelyGone();
+
     /**
      * @param clock also the clock of the leases
      * @param loanCopies how often each frame of loans is sent
@@ -110,6 +135,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
     BrokerTopics(WeirSettings settings, LongSupplier clock, IntSupplier loanCopies) {
         this.clock = clock;
         this.loanCopies = loanCopies;
+        looks = new SharedLook<>(() -> path.looks().thenCombine(path.totals(), PathView::new), LOOK_EVERY);
+        clients = new SharedLook<>(() -> path.clients(), LOOK_EVERY);
         try {
             defaults = new TopicDefaults(settings.topics().defaults());
         } catch (IllegalArgumentException e) {
@@ -120,6 +147,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         try {
             gateway = new GatewaySettings(
                     settings.topics().maxConnections(),
+                    settings.clients().maxConnectionsPerAddress(),
+                    settings.clients().maxStrangersPerAddress(),
                     largest,
                     Math.max(base.maxBodyBytes(), largest),
                     base.maxReady(),
@@ -138,13 +167,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         warnIfMemoryIsShort(settings.topics().storeBytes() + gateway.maxBufferBytes());
         terms = terms(settings);
         neighbours = new Neighbours(settings.broker().id());
-        PathSettings path = PathSettings.defaults();
-        bounds = new PathSettings(
-                path.maxTopics(),
-                path.maxChannels(),
-                settings.topics().storeBytes(),
-                path.definitionWaitNs(),
-                path.maxMessageTimeoutNs());
+        bounds = PathSettings.defaults()
+                .withTopics(settings.topics().maxTopics())
+                .withMemory(
+                        settings.topics().storeBytes(),
+                        queueBytes(settings.topics().queueBytes()),
+                        settings.topics().topicShare(),
+                        settings.topics().tokenShare());
         intakeBounds = new InProcessPublisher.Bounds(
                 gateway.maxMessageBytes(),
                 gateway.maxBodyBytes(),
@@ -162,10 +191,28 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
             throw new StartException("TCP can't listen on " + settings.tcp() + " (" + e.getMessage()
                     + "): is the port taken? Set weir.tcp.port");
         }
-        rows = new TopicTable(settings.store(), settings.store().statementTimeout());
+        TopicQuotas quotas =
+                new TopicQuotas(settings.topics().maxTopics(), settings.topics().maxTopicsPerToken());
+        rows = new TopicTable(settings.store(), settings.store().statementTimeout(), quotas);
+        written = new TopicTable(settings.store(), settings.store().statementTimeout(), quotas);
         links = BrokerLinks.start(settings, loop::wakeUp, clock);
         placement = BrokerPlacement.of(settings, links.isPresent());
-        recorder = new TopicRecorder(settings.broker().id(), this::path, clock);
+        recorder = new TopicRecorder(
+                settings.broker().id(),
+                this::path,
+                clock,
+                (topic, forNs) -> placement.ifPresent(to -> to.record(path(), topic, forNs)));
+    }
+
+    private static long queueBytes(OptionalLong set) {
+        long heapBytes = Runtime.getRuntime().maxMemory();
+        if (set.orElse(0) > heapBytes / 2) {
+            LOG.warn(
+                    "weir.topics.queue-size is {} MiB, more than half of the heap's {} MiB: set -Xmx (conf/broker.jvm)",
+                    set.getAsLong() >> 20,
+                    heapBytes >> 20);
+        }
+        return set.orElse(heapBytes / 4);
     }
 
     /** Warns at the start, because an allocation that fails later stops the message path for half a second. */
@@ -242,9 +289,13 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return Optional.ofNullable(intake);
     }
 
-    /** How the others link to this broker; empty if they can't. */
-    String linkWord() {
-        return links.map(BrokerLinks::word).orElse("");
+    Optional<BrokerLinks> links() {
+        return links;
+    }
+
+    /** How the others link to this broker in the life that begins; empty if they can't. */
+    String linkWord(long incarnation) {
+        return links.map(to -> to.word(incarnation)).orElse("");
     }
 
     /** The brokers that the registry knows. */
@@ -271,6 +322,16 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return path;
     }
 
+    /** All topics, seen after this call, together with whoever else asks. Not before the message path has started. */
+    public CompletionStage<PathView> look() {
+        return looks.next();
+    }
+
+    /** The same for who is connected. */
+    public CompletionStage<List<ClientStats>> lookAtClients() {
+        return clients.next();
+    }
+
     public TopicRecorder recorder() {
         return recorder;
     }
@@ -287,8 +348,22 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return rows;
     }
 
+    /** How topics' entities of this life of the actor system reach their rows; on a connection of its own. */
+    TopicWriter writer(SupplyStore limits, Consumer<List<LimitRow>> inserted, Runnable news) {
+        return new TopicWriter(written, limits, writers, inserted, news);
+    }
+
     public TopicDefaults defaults() {
         return defaults;
+    }
+
+    /** Since the message path's thread began its last turn. */
+    public Duration turnAge() {
+        return Duration.ofNanos(loop.turnAgeNs());
+    }
+
+    public GatewayStats gatewayStats() {
+        return loop.stats();
     }
 
     public long threadId() {
@@ -302,21 +377,47 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
 
     /** What a topic is like now; an older definition than the last is ignored. */
     void learned(TopicDefinition definition) {
-        known.merge(definition.name().value(), definition, (a, b) -> a.revision() > b.revision() ? a : b);
+        TopicDefinition before = known.get(definition.name().value());
+        if (before != null && before.revision() < definition.revision()) {
+            gone.changed(before, definition, System.nanoTime());
+        }
+        known.compute(
+                definition.name().value(),
+                (name, last) -> last != null && last.revision() > definition.revision()
+                        ? last
+                        : definition.exists() ? definition : null);
+    }
+
+    /** There are no other topics than these. */
+    void learnedAll(Set<TopicName> topics) {
+        known.values().removeIf(definition -> !topics.contains(definition.name()));
+    }
+
+    /** Whether this broker believes in the topic, or did a moment ago. */
+    public boolean wasThereLately(TopicName topic) {
+        return definition(topic.value()).isPresent() || gone.lately(topic, System.nanoTime());
+    }
+
+    /** The same for a channel. */
+    public boolean wasThereLately(TopicName topic, String channel) {
+        return definition(topic.value())
+                        .filter(now -> now.channels().containsKey(channel))
+                        .isPresent()
+                || gone.lately(topic, channel, System.nanoTime());
     }
 
     /** The topics that this broker knows, by name. It learns of another broker's change within a second. */
     public List<TopicDefinition> definitions() {
-        return known.values().stream().filter(TopicDefinition::exists).toList();
+        return List.copyOf(known.values());
     }
 
     public Optional<TopicDefinition> definition(String topic) {
-        return Optional.ofNullable(known.get(topic)).filter(TopicDefinition::exists);
+        return Optional.ofNullable(known.get(topic));
     }
 
     @Override
-    public void wanted(TopicName topic) {
-        tellFollower(new TopicFollower.Wanted(topic));
+    public void wanted(TopicName topic, String token) {
+        tellFollower(new TopicFollower.Wanted(topic, token));
     }
 
     @Override
@@ -349,6 +450,8 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
             warnOfLostMessages();
             path.close();
         }
+        writers.shutdownNow();
+        written.close();
         rows.close();
         placement.ifPresent(BrokerPlacement::close);
     }
@@ -380,7 +483,7 @@ public final class BrokerTopics implements TopicDirectory, AutoCloseable {
         return topic.waiting()
                 + topic.unrouted()
                 + topic.channels().stream()
-                        .mapToLong(channel -> channel.queued() + channel.deferred() + channel.inFlight())
+                        .mapToLong(channel -> channel.queued() + channel.ownDeferred() + channel.ownInFlight())
                         .sum();
     }
 }

@@ -27,14 +27,22 @@ import java.util.function.Consumer;
  * Watches the cluster's membership and publishes what it sees as a {@link NodeView}; what an operator would draw on a
  * time line goes to the log. Membership is a hint to look, never proof that a broker has stopped.
  *
- * <p>A broker's id and incarnation travel as roles of its member: they are fixed for one life of the actor system, and
- * are there with the first gossip, without asking anyone. Members without the role of a broker are applications, and
- * not seen here.
+ * <p>A broker's id, incarnation and feature level travel as roles of its member: they are fixed for one life of the
+ * actor system, and are there with the first gossip, without asking anyone. Members without the role of a broker are
+ * applications, and not seen here.
  */
 final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private static final String BROKER_ROLE = "broker";
     private static final String ID_ROLE = "id=";
     private static final String INCARNATION_ROLE = "incarnation=";
+    private static final String LEVEL_ROLE = "level=";
+
+    /**
+     * What this version can say to others beyond what they may know: raised by whoever adds messages between brokers
+     * that an older one would not understand. They are sent when the lowest level of the cluster has them. 1: sealed
+     * links, and frames in parts.
+     */
+    static final int FEATURE_LEVEL = 1;
 
     private final UniqueAddress self;
     private final long incarnation;
@@ -45,9 +53,10 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
     private final Set<UniqueAddress> unreachable = new HashSet<>();
     private Address leader;
     private boolean loggedOwnUp;
+    private int loggedLevel = FEATURE_LEVEL;
 
     static List<String> rolesOf(String id, long incarnation) {
-        return List.of(BROKER_ROLE, ID_ROLE + id, INCARNATION_ROLE + incarnation);
+        return List.of(BROKER_ROLE, ID_ROLE + id, INCARNATION_ROLE + incarnation, LEVEL_ROLE + FEATURE_LEVEL);
     }
 
     static Behavior<ClusterDomainEvent> create(long incarnation, Consumer<NodeView> views) {
@@ -157,7 +166,14 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
             loggedOwnUp = true;
             getContext().getLog().info("{} is up, one of {} members", idOf(members.get(self)), members.size());
         }
-        views.accept(new NodeView(incarnation, own, leading, oldest(sorted), seen));
+        int level = sorted.stream().mapToInt(Membership::levelOf).min().orElse(FEATURE_LEVEL);
+        if (level != loggedLevel) {
+            loggedLevel = level;
+            getContext()
+                    .getLog()
+                    .info("the cluster's features are at level {}, this broker has level {}", level, FEATURE_LEVEL);
+        }
+        views.accept(new NodeView(incarnation, own, leading, oldest(sorted), seen, level));
         return this;
     }
 
@@ -189,6 +205,11 @@ final class Membership extends AbstractBehavior<ClusterDomainEvent> {
 
     private static long incarnationOf(Member member) {
         return role(member, INCARNATION_ROLE).map(Long::parseLong).orElse(0L);
+    }
+
+    /** Brokers from before there were levels have none. */
+    private static int levelOf(Member member) {
+        return role(member, LEVEL_ROLE).map(Integer::parseInt).orElse(0);
     }
 
     private static Optional<String> role(Member member, String prefix) {

@@ -4,6 +4,7 @@ import akka.actor.typed.ActorRef;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.AskPattern;
 import akka.cluster.sharding.typed.javadsl.ClusterSharding;
+import akka.cluster.sharding.typed.javadsl.EntityRef;
 import akka.japi.function.Function;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.ChannelName;
@@ -78,7 +79,7 @@ public final class TopicAdmin {
 
     /** Makes it if it is not there; whatever is there is fine. */
     public CompletionStage<Topic.Answer> ensure(TopicName name, LimitSettings limit) {
-        return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), replyTo));
+        return ask(name, replyTo -> new Topic.Ensure(limit, Delivery.defaults(), "", replyTo));
     }
 
     /** The definition as it is. */
@@ -111,15 +112,33 @@ public final class TopicAdmin {
      * @return the brokers that did not do it, or did not say so in time
      */
     public CompletionStage<List<BrokerId>> empty(TopicName name, Optional<String> channel, List<BrokerId> brokers) {
+        return everywhere(name, brokers, entity -> entity.<ShardEntity.Emptied>ask(
+                        replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), timeout)
+                .thenApply(ShardEntity.Emptied::done));
+    }
+
+    /**
+     * Tells every one of these brokers what a topic is like now, rather than let them read it from the store.
+     *
+     * @return the brokers that do not go by it yet, or did not say so in time
+     */
+    public CompletionStage<List<BrokerId>> tell(TopicDefinition definition, List<BrokerId> brokers) {
+        return everywhere(definition.name(), brokers, entity -> entity.<ShardEntity.Served>ask(
+                        replyTo -> new ShardEntity.Know(definition, replyTo), timeout)
+                .thenApply(served -> served.problem() == null));
+    }
+
+    /** Answers whether a broker did what it was asked for. */
+    private interface Question {
+        CompletionStage<Boolean> to(EntityRef<ShardEntity.Command> entity);
+    }
+
+    private CompletionStage<List<BrokerId>> everywhere(TopicName name, List<BrokerId> brokers, Question question) {
         Map<BrokerId, CompletableFuture<Boolean>> asked = new TreeMap<>(Comparator.comparing(BrokerId::value));
         for (BrokerId broker : brokers) {
             asked.put(
                     broker,
-                    ClusterSharding.get(system)
-                            .entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name))
-                            .<ShardEntity.Emptied>ask(
-                                    replyTo -> new ShardEntity.Empty(channel.orElse(null), replyTo), timeout)
-                            .thenApply(ShardEntity.Emptied::done)
+                    question.to(ClusterSharding.get(system).entityRefFor(ShardEntity.KEY, ShardEntity.id(broker, name)))
                             .exceptionally(silent -> false)
                             .toCompletableFuture());
         }
@@ -192,7 +211,7 @@ public final class TopicAdmin {
         return CompletableFuture.supplyAsync(
                 () -> {
                     Map<String, LimitRow> last = new TreeMap<>();
-                    for (LimitRow row : store.limitsAfter(0).rows()) {
+                    for (LimitRow row : store.allLimitsAfter(0).rows()) {
                         if (!row.topic().namesChannel()) {
                             last.merge(row.topic().value(), row, (a, b) -> a.version() > b.version() ? a : b);
                         }

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.ObjLongConsumer;
 import java.util.function.Supplier;
 
 /**
@@ -29,13 +30,21 @@ public final class TopicRecorder {
     private final Supplier<MessagePath> path;
     private final LongSupplier clock;
     private final LongSupplier wallNs;
+    private final ObjLongConsumer<TopicName> begun;
     private Current current;
 
-    TopicRecorder(BrokerId broker, Supplier<MessagePath> path, LongSupplier clock) {
-        this(broker, path, clock, TopicRecorder::wallClockNs);
+    /** @param begun is told of every recording that has begun, and how long it takes in nanoseconds */
+    TopicRecorder(BrokerId broker, Supplier<MessagePath> path, LongSupplier clock, ObjLongConsumer<TopicName> begun) {
+        this(broker, path, clock, TopicRecorder::wallClockNs, begun);
     }
 
-    TopicRecorder(BrokerId broker, Supplier<MessagePath> path, LongSupplier clock, LongSupplier wallNs) {
+    TopicRecorder(
+            BrokerId broker,
+            Supplier<MessagePath> path,
+            LongSupplier clock,
+            LongSupplier wallNs,
+            ObjLongConsumer<TopicName> begun) {
+        this.begun = begun;
         this.broker = broker;
         this.path = path;
         this.clock = clock;
@@ -62,12 +71,15 @@ public final class TopicRecorder {
         become(next);
         return path.get()
                 .record(topic, next.arrivals)
-                .whenComplete((begun, failure) -> {
+                .whenComplete((done, failure) -> {
                     if (failure != null) {
                         forget(next);
                     }
                 })
-                .thenCompose(begun -> ask(next, false));
+                .thenCompose(done -> {
+                    begun.accept(topic, (long) (seconds * 1e9));
+                    return ask(next, false);
+                });
     }
 
     private synchronized void become(Current next) {
@@ -166,7 +178,7 @@ public final class TopicRecorder {
         return offsetNs;
     }
 
-    private static long wallClockNs() {
+    static long wallClockNs() {
         Instant now = Instant.now();
         return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
     }

@@ -10,6 +10,8 @@ import io.weir.supervisor.placement.algorithm.Forecast;
 import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.ServiceModel;
 import io.weir.supervisor.placement.algorithm.Slo;
+import io.weir.supervisor.placement.algorithm.TopicTrace;
+import io.weir.supervisor.placement.algorithm.TraceForecast;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +23,9 @@ import java.util.TreeMap;
  * second.
  */
 final class Capacities {
+    /** The same chance for every forecast, so that two differ by what was asked only. */
+    private static final long SEED = 1;
+
     private final double usual;
     private final Map<BrokerId, Double> allocated = new HashMap<>();
     private Map<BrokerId, Capacity> calibrated = Map.of();
@@ -132,9 +137,16 @@ final class Capacities {
         }
     }
 
-    /** By the slowest of the brokers; empty unless all are calibrated. */
-    Optional<Forecast> forecast(PlacedTopic topic, List<BrokerId> brokers) {
-        return model(brokers).map(model -> new BucketForecast(topic, model, 1));
+    /**
+     * By the slowest of the brokers; empty unless all are calibrated.
+     *
+     * @param trace empty: by the formula
+     */
+    Optional<Forecast> forecast(PlacedTopic topic, List<BrokerId> brokers, Optional<TopicTrace> trace) {
+        return model(brokers)
+                .map(model -> trace.isPresent()
+                        ? new TraceForecast(topic, trace.get(), model, 1, SEED)
+                        : new BucketForecast(topic, model, 1));
     }
 
     private Optional<ServiceModel> model(List<BrokerId> brokers) {
@@ -156,16 +168,25 @@ final class Capacities {
 
     /** The smallest objective that holds by the forecast, to a percent; 0 if there is no forecast. */
     long predictedP99Ns(
-            PlacedTopic topic, List<BrokerId> brokers, Assignment assignment, int broker, double otherRate) {
+            PlacedTopic topic,
+            List<BrokerId> brokers,
+            Optional<TopicTrace> trace,
+            Assignment assignment,
+            int broker,
+            double otherRate) {
         Optional<ServiceModel> model = model(brokers);
         if (model.isEmpty()) {
             return 0;
+        }
+        if (trace.isPresent()) {
+            return (long) new TraceForecast(topic, trace.get(), model.get(), 1, SEED)
+                    .quantileNs(assignment, broker, otherRate);
         }
         double low = 1e3;
         double high = 1e11;
         while (high / low > 1.01) {
             double middle = Math.sqrt(low * high);
-            PlacedTopic with = new PlacedTopic(topic.name(), topic.limit(), Slo.p99((long) middle), topic.batch());
+            PlacedTopic with = new PlacedTopic(topic.name(), topic.limit(), Slo.p99((long) middle));
             boolean fits = new BucketForecast(with, model.get(), 1)
                     .predict(assignment, broker, otherRate)
                     .fits(with.slo());

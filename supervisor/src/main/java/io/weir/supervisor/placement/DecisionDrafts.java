@@ -37,6 +37,7 @@ final class DecisionDrafts {
         run.proposed = assignment.revision();
         if (news) {
             run.sinceRevision = revision;
+            topic.gathered.clear();
         }
         capacities.allocate(topic, run.rates());
         BrokerCapacities room = capacities.of(run.brokers, topic);
@@ -51,7 +52,7 @@ final class DecisionDrafts {
                         quotas[broker],
                         groups(assignment, broker),
                         capacities.predictedP99Ns(
-                                topic.placed, run.brokers, assignment, broker, room.allocated(broker)),
+                                topic.placed, run.brokers, run.trace, assignment, broker, room.allocated(broker)),
                         Decision.pack(idsOf(run, assignment, broker))));
             }
         }
@@ -73,13 +74,21 @@ final class DecisionDrafts {
                 parts,
                 Decision.pack(idsOf(run, assignment, Assignment.UNPLACED)),
                 assignment.unplacedRate(),
-                sentences(run.distribution.reasons(), run.brokers));
+                latest(reasons(run)));
     }
 
-    Decision dissolved(TopicPlacement topic) {
-        Decision last = topic.stored;
+    private static List<String> reasons(Run run) {
+        List<String> reasons = new ArrayList<>();
+        run.trace.ifPresent(
+                trace -> reasons.add("round 0: forecasts go by " + trace.size() + " sendings that were recorded live"));
+        reasons.addAll(sentences(run.distribution.reasons(), run.brokers));
+        return reasons;
+    }
+
+    /** Nobody has a home by it any more. */
+    Decision dissolved(Decision last) {
         return new Decision(
-                topic.name,
+                last.topic(),
                 last.revision() + 1,
                 me,
                 last.policy(),
@@ -90,7 +99,7 @@ final class DecisionDrafts {
                 List.of(),
                 new byte[0],
                 0,
-                List.of("the topic is gone"));
+                List.of("the topic is gone, or nobody is registered for it any more"));
     }
 
     static List<String> sentences(List<Reason> reasons, List<BrokerId> brokers) {

@@ -6,6 +6,7 @@ import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * What placement keeps in the store. A call blocks for at most the time that the implementation was given and then
@@ -52,6 +53,25 @@ public interface Decisions {
         }
     }
 
+    /**
+     * A publisher that said who it is.
+     *
+     * @param id {@link io.weir.transport.gateway.Publisher#NOBODY}: somebody without a name, who is not kept; the topic
+     *     is
+     * @param rate messages a second that it is going to publish; 0 if it did not say
+     * @param group empty if it did not say
+     * @param asked whether somebody registered it beforehand; else it said so as it published
+     * @param renewedAtMs since 1970
+     */
+    record Registered(TopicName topic, long id, double rate, String group, boolean asked, long renewedAtMs) {}
+
+    /**
+     * The topics that have registered publishers.
+     *
+     * @param number grows with every change of registrations
+     */
+    record RegisteredTopics(long number, Set<TopicName> topics) {}
+
     /** Writes a decision if the one that is there has this revision (0: none is); answers whether it did. */
     boolean replace(long expectedRevision, Decision decision);
 
@@ -73,4 +93,12 @@ public interface Decisions {
     void policy(TopicName topic, Optional<Policy> policy);
 
     Map<TopicName, Policy> policies();
+
+    /** Writes registrations, and takes others away, all at once or none. */
+    void register(List<Registered> put, List<Registered> gone);
+
+    List<Registered> registrations();
+
+    /** Empty if nothing has changed since it answered that number; 0 is never answered. */
+    Optional<RegisteredTopics> registeredTopics(long known);
 }

@@ -1,5 +1,6 @@
 package io.weir.supervisor.placement;
 
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -14,14 +15,17 @@ import io.weir.supervisor.placement.algorithm.Registration;
 import io.weir.supervisor.placement.algorithm.ReplanRule;
 import io.weir.supervisor.placement.algorithm.Slo;
 import io.weir.supervisor.placement.algorithm.TopicMembers;
+import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.Trigger;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
 
@@ -40,6 +44,7 @@ import java.util.random.RandomGenerator;
  *   {@link FoundGroups}          who sends together
  *   {@link Capacities}           what brokers carry, and how much of that topics take
  *   {@link DueTopics}            which topics have to be placed, and why
+ *   {@link RecordedTraces}       who sends when, where somebody had brokers record it
  *   {@link Seating}              seats for newcomers          {@link DecisionDrafts}   a run's state as a decision
  *   {@link PlacementQuestions}   what operators may ask
  * </pre>
@@ -47,6 +52,9 @@ import java.util.random.RandomGenerator;
 final class Distributor {
     /** Nothing is decided so soon after the start: brokers have yet to report. */
     static final long LEARN_NS = 4_000_000_000L;
+
+    /** By then a broker knows all topics that there are. */
+    private static final long LEFT_OVER_NS = 60_000_000_000L;
 
     /** So many runs begin in one piece of work at most, so that nothing else waits for long. */
     private static final int MOST_BEGUN = 200;
@@ -57,6 +65,8 @@ final class Distributor {
      * What it goes by.
      *
      * @param me whoever decides, one name a life
+     * @param ttlMs for how long a registration that nobody renews is kept
+     * @param registeredOnly whether topics are placed that somebody registered for, and no others
      */
     record Settings(
             String me,
@@ -65,7 +75,9 @@ final class Distributor {
             double capacity,
             LoadDistribution.Settings fitting,
             long brokenForNs,
-            long pauseNs) {
+            long pauseNs,
+            long ttlMs,
+            boolean registeredOnly) {
         static Settings of(PlacementSettings settings, String me) {
             return new Settings(
                     me,
@@ -75,7 +87,9 @@ final class Distributor {
                     new LoadDistribution.Settings(
                             settings.settle().toNanos(), settings.round().toNanos(), true),
                     settings.brokenFor().toNanos(),
-                    settings.pause().toNanos());
+                    settings.pause().toNanos(),
+                    settings.registration().toMillis(),
+                    settings.mode() == PlacementMode.REGISTERED);
         }
     }
 
@@ -101,8 +115,12 @@ final class Distributor {
     private final DueTopics due;
     private final DecisionDrafts drafts;
     private final PlacementQuestions questions;
+    private final RecordedTraces traces = new RecordedTraces();
     /** Stored decisions on topics that do not exist here yet. */
     private final Map<TopicName, Decision> early = new HashMap<>();
+
+    /** Topics of which something was gathered, by the broker that let their messages pass. */
+    private final Map<BrokerId, Set<TopicPlacement>> measured = new HashMap<>();
 
     private long moves;
     private long lostRaces;
@@ -114,7 +132,7 @@ final class Distributor {
         this.random = random;
         this.startedNs = nowNs;
         topics = new TopicPlacements(settings, limits);
-        publishers = new ReportedPublishers(topics);
+        publishers = new ReportedPublishers(topics, new Registrations(settings.ttlMs, nowNs));
         capacities = new Capacities(settings.capacity);
         seating = new Seating(settings.me, publishers, capacities);
         due = new DueTopics(settings, startedNs, topics, publishers, seating);
@@ -126,7 +144,9 @@ final class Distributor {
 
     /** A decision that is in the store: at the start all of them, later what others wrote. */
     void stored(Decision decision, long nowNs) {
-        TopicPlacement topic = topic(decision.topic(), nowNs);
+        // Also of a topic that nobody is registered for: it has to be dissolved.
+        TopicPlacement topic =
+                decision.parts().isEmpty() ? topics.get(decision.topic()) : define(decision.topic(), nowNs);
         if (topic == null) {
             early.merge(decision.topic(), decision, (a, b) -> a.revision() > b.revision() ? a : b);
             return;
@@ -187,6 +207,14 @@ final class Distributor {
 
     /** The topic, if there is one of that name; else null. */
     private TopicPlacement topic(TopicName name, long nowNs) {
+        return wanted(name) || topics.get(name) != null ? define(name, nowNs) : null;
+    }
+
+    private boolean wanted(TopicName name) {
+        return !settings.registeredOnly || publishers.registered(name);
+    }
+
+    private TopicPlacement define(TopicName name, long nowNs) {
         TopicPlacement known = topics.get(name);
         if (known != null) {
             return known;
@@ -202,12 +230,13 @@ final class Distributor {
             adoptOthers(topic, decided, nowNs);
             topic.storedNs = startedNs;
         }
+        publishers.restore(topic, nowNs);
         return topic;
     }
 
     // What brokers say
 
-    Heard report(Report report, long nowNs) {
+    Heard report(Report report, long nowNs, long nowMs) {
         if (report.problem() != null) {
             absurdReports++;
             return Heard.ABSURD;
@@ -219,52 +248,81 @@ final class Distributor {
         if (joins) {
             due.brokerJoined();
         }
-        publishersOf(report, nowNs);
+        publishersOf(report, nowNs, nowMs);
         publishers.takeBursts(report);
+        report.delivered().forEach(each -> delivered(report.broker(), each, report.windowNs(), nowNs));
+        measure(report.broker(), report.windowNs(), nowNs);
         return Heard.TAKEN;
     }
 
-    private void publishersOf(Report report, long nowNs) {
+    private void publishersOf(Report report, long nowNs, long nowMs) {
         for (Report.OfTopic each : report.topics()) {
             // An ephemeral topic goes with its last consumer: not worth measuring for.
             if (!each.topic().ephemeral()) {
-                take(report.broker(), each, report.windowNs(), nowNs);
+                take(report.broker(), each, report.windowNs(), nowNs, nowMs);
             }
         }
     }
 
-    private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs) {
+    private void take(BrokerId broker, Report.OfTopic of, long windowNs, long nowNs, long nowMs) {
+        if (topics.exists(of.topic())) {
+            publishers.register(broker, of, nowMs);
+        }
         TopicPlacement topic = topic(of.topic(), nowNs);
         if (topic == null || topic.gone) {
             publishers.unknownTopic(of.topic(), broker);
             return;
         }
-        publishers.take(topic, broker, of, nowNs);
-        DelayCounts.Window window = Report.window(of);
-        if (window.messages() > 0) {
-            topic.measured(broker, window, nowNs);
-            measure(topic, broker, of.revision(), window, windowNs, nowNs);
+        publishers.take(topic, broker, of, nowNs, nowMs);
+        TopicPlacement.note(topic.passed, broker, Report.window(of.delays()), nowNs);
+    }
+
+    /** Consumers may be anywhere: what their brokers count says how the broker fares that let the messages pass. */
+    private void delivered(BrokerId at, Report.Delivered of, long windowNs, long nowNs) {
+        TopicPlacement topic = topics.find(of.topic()).orElse(null);
+        if (topic == null) {
+            return;
+        }
+        DelayCounts.Window window = Report.window(of.delays());
+        TopicPlacement.note(topic.seen, of.home(), window, nowNs);
+        TopicPlacement.note(topic.late, at, Report.window(of.late()), nowNs);
+        boolean settled =
+                topic.run == null || of.revision() >= topic.run.sinceRevision && of.revision() <= topic.revision();
+        if (window.messages() > 0 && settled && publishers.reports(of.home())) {
+            topic.gathered
+                    .computeIfAbsent(of.home(), fresh -> new TopicPlacement.Gathered())
+                    .add(window, nowNs - windowNs);
+            measured.computeIfAbsent(of.home(), fresh -> new HashSet<>()).add(topic);
+        }
+    }
+
+    /** Once for each report of the broker, so that a window is not counted as often as there are consumers' brokers. */
+    private void measure(BrokerId home, long windowNs, long nowNs) {
+        Set<TopicPlacement> those = measured.remove(home);
+        if (those != null) {
+            for (TopicPlacement topic : those) {
+                TopicPlacement.Gathered gathered = topic.gathered.remove(home);
+                if (gathered != null && !topic.gone) {
+                    measure(topic, home, gathered, windowNs, nowNs);
+                }
+            }
         }
     }
 
     private void measure(
-            TopicPlacement topic,
-            BrokerId broker,
-            long revision,
-            DelayCounts.Window window,
-            long windowNs,
-            long nowNs) {
+            TopicPlacement topic, BrokerId broker, TopicPlacement.Gathered gathered, long windowNs, long nowNs) {
+        DelayCounts.Window window = gathered.window();
         Slo slo = topic.placed.slo();
         long tooSlow = window.longerThan(slo.latencyNs());
         Run run = topic.run;
         if (run != null) {
             int index = run.brokers.indexOf(broker);
-            if (index >= 0 && revision >= run.sinceRevision && revision <= topic.revision()) {
+            if (index >= 0) {
                 run.distribution.onMeasurement(
                         index,
                         new Measurement(
                                 run.distribution.assignment().revision(),
-                                nowNs - windowNs,
+                                gathered.fromNs(),
                                 nowNs,
                                 window.batches(),
                                 window.messages(),
@@ -277,30 +335,55 @@ final class Distributor {
         }
     }
 
+    /** The registrations that are in the store, at the start. */
+    void registered(List<Decisions.Registered> rows, long nowNs) {
+        publishers.registrations().load(rows);
+        topics.all().forEach(topic -> publishers.restore(topic, nowNs));
+    }
+
     /**
-     * A publisher registers at a broker before it publishes; the broker reports it from then on. Empty: the broker is
-     * not known here (yet).
+     * A publisher registers before it publishes.
      *
      * @param group empty: none
      */
-    Optional<Registration> declare(BrokerId at, TopicName name, long id, double rate, String group, long nowNs) {
-        return publishers.reports(at)
-                ? Optional.of(publishers.declare(at, topic(name, nowNs), name, id, rate, group, nowNs))
-                : Optional.empty();
+    Registration declare(TopicName name, long id, double rate, String group, long nowNs, long nowMs) {
+        return publishers.declare(define(name, nowNs), name, id, rate, group, nowNs, nowMs);
+    }
+
+    /** It counts from now on only while it publishes; false if it was not registered. */
+    boolean withdraw(TopicName name, long id, long nowNs) {
+        return publishers.withdraw(name, id, nowNs);
+    }
+
+    /** A broker recorded who sends when. */
+    void recorded(RecordedTraces.Part part) {
+        traces.heard(part);
+    }
+
+    /** Nobody is registered, and nothing is placed or has to be taken back. Not before brokers could report. */
+    boolean idle(long nowNs) {
+        return settings.registeredOnly
+                && nowNs - startedNs >= LEARN_NS
+                && publishers.registrations().count() == 0
+                && publishers.registeredUnnamed().isEmpty()
+                && topics.all().isEmpty()
+                && early.values().stream().allMatch(decision -> decision.parts().isEmpty());
     }
 
     /** Brokers that have to report everything again. */
     List<BrokerId> toBeAsked() {
-        return publishers.toBeAsked(topics::exists);
+        return publishers.toBeAsked(name -> topics.exists(name) && wanted(name));
     }
 
     // What it decides
 
     /** To be called every second or so, and after reports. */
-    List<Proposal> work(long nowNs) {
+    List<Proposal> work(long nowNs, long nowMs) {
+        publishers.registrations().topics().forEach(name -> topic(name, nowNs));
         if (nowNs - startedNs < LEARN_NS) {
             return List.of();
         }
+        publishers.expire(nowNs, nowMs);
         loseSilentBrokers(nowNs);
         loseTopics();
         publishers.found().work(nowNs);
@@ -319,11 +402,27 @@ final class Distributor {
             }
         }
         topics.removeDissolved().forEach(publishers.table()::forget);
+        dissolveLeftOvers(proposals, nowNs);
         return proposals;
+    }
+
+    /** A topic that went while nobody decided would keep every broker awake, for nothing. */
+    private void dissolveLeftOvers(List<Proposal> proposals, long nowNs) {
+        if (!settings.registeredOnly || nowNs - startedNs < LEFT_OVER_NS) {
+            return;
+        }
+        early.values().removeIf(decision -> {
+            boolean over = !decision.parts().isEmpty() && !topics.exists(decision.topic());
+            if (over) {
+                proposals.add(new Proposal(decision.revision(), drafts.dissolved(decision)));
+            }
+            return over;
+        });
     }
 
     private void loseSilentBrokers(long nowNs) {
         publishers.loseSilentBrokers(nowNs);
+        measured.keySet().removeIf(broker -> !publishers.reports(broker));
         // Also brokers at which an earlier life of this singleton placed publishers, and that are not there now.
         Map<BrokerId, List<TopicPlacement>> affected = new HashMap<>();
         for (TopicPlacement topic : topics.all()) {
@@ -355,11 +454,12 @@ final class Distributor {
     private void loseTopics() {
         for (TopicPlacement topic : topics.all()) {
             Optional<PlacedTopic> defined = topics.defined(topic.name);
-            if (defined.isEmpty() && !topic.gone) {
+            if ((defined.isEmpty() || !wanted(topic.name)) && !topic.gone) {
                 topic.gone = true;
                 topic.run = null;
                 capacities.allocate(topic, Map.of());
                 publishers.forget(topic);
+                traces.forget(topic.name);
                 due.topicLeft(topic);
             } else if (defined.isPresent() && !defined.get().equals(topic.placed)) {
                 topic.placed = defined.get();
@@ -396,17 +496,20 @@ final class Distributor {
         due.runBegan(topic);
         topic.placedAtChange = publishers.found().changes(topic.name);
         List<BrokerId> candidates = publishers.brokers();
+        long[] ids = publishers.ids(members);
+        Optional<TopicTrace> trace = traces.of(topic.name, members, ids);
         Policy policy = topics.policy(topic);
         LoadDistribution distribution = new LoadDistribution(
                 topic.placed,
                 members,
                 capacities.of(candidates, topic),
                 policy,
-                capacities.forecast(topic.placed, candidates),
+                capacities.forecast(topic.placed, candidates, trace),
                 fitting(members),
                 random,
                 nowNs);
-        topic.run = new Run(distribution, candidates, publishers.ids(members), policy, trigger);
+        topic.gathered.clear();
+        topic.run = new Run(distribution, candidates, ids, policy, trigger, trace);
         capacities.allocate(topic, topic.run.rates());
     }
 
@@ -419,7 +522,7 @@ final class Distributor {
 
     private Optional<Decision> propose(TopicPlacement topic, long nowNs) {
         if (topic.gone) {
-            return topic.dissolved() ? Optional.empty() : Optional.of(drafts.dissolved(topic));
+            return topic.dissolved() ? Optional.empty() : Optional.of(drafts.dissolved(topic.stored));
         }
         Run run = topic.run;
         if (run != null) {

@@ -9,6 +9,7 @@ import akka.actor.typed.javadsl.Behaviors;
 import akka.actor.typed.javadsl.Receive;
 import akka.actor.typed.javadsl.TimerScheduler;
 import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -35,6 +36,9 @@ import java.util.random.RandomGenerator;
  * SRTM's Load Distributor, a cluster singleton. It hands what brokers report to the {@link Distributor}, and stores
  * what that proposes; then the brokers' agents look at the store.
  *
+ * <p>Where only topics are placed that somebody registered for, it does nothing while nobody did: no timer runs, and
+ * nothing is read from the store.
+ *
  * <p>Should two of it run for a while, both propose, the store takes one proposal a revision, and whoever comes second
  * adopts it. A successor begins with the stored decisions, and finishes topics that were being measured.
  */
@@ -43,7 +47,10 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
 
     private static final Duration WORK_EVERY = Duration.ofMillis(500);
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    private static final long NEWS_EVERY_NS = 10_000_000_000L;
     private static final int STORED_AT_ONCE = 50;
+    /** Whoever wants to register beyond so many that wait for the store is to try again. */
+    private static final int MOST_REGISTERING = 1_000;
     /** Topics in one answer, which must fit one frame between brokers. */
     private static final int MOST_SHOWN = 100;
 
@@ -65,26 +72,37 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     /** A question that changes nothing. */
     public record Plan(WhatIf what, ActorRef<WhatIf.Plan> replyTo) implements Command, CrossesNodes {}
 
-    /** A publisher says at {@code broker} who it is, before it publishes; {@code group} empty: none. */
-    public record Register(
-            BrokerId broker, TopicName topic, long id, double rate, String group, ActorRef<RegisterOutcome> replyTo)
+    /** A publisher says who it is, before it publishes; {@code group} empty: none. Answered when it is stored. */
+    public record Register(TopicName topic, long id, double rate, String group, ActorRef<RegisterOutcome> replyTo)
+            implements Command, CrossesNodes {}
+
+    /** A publisher counts from now on only while it publishes. Answered when it is stored. */
+    public record Unregister(TopicName topic, long id, ActorRef<RegisterOutcome> replyTo)
             implements Command, CrossesNodes {}
 
     /**
      * What became of it.
      *
-     * @param cause null if it is registered
+     * @param cause null if it is done
      */
-    public record RegisterOutcome(RegisterRefusal cause, String text) implements CrossesNodes {}
+    public record RegisterOutcome(RegisterRefusal cause, String text) implements CrossesNodes {
+        private static final RegisterOutcome DONE = new RegisterOutcome(null, "");
+    }
 
-    /** Why a publisher was not registered. */
+    /** Why a publisher was not registered, or its registration not taken back. */
     public enum RegisterRefusal {
         UNKNOWN_TOPIC,
         CONTRADICTORY_GROUP,
         IMPOSSIBLE_RATE,
-        /** The broker has not reported yet, or the placement is only beginning. */
+        /** As many are registered as can be. */
+        NO_ROOM,
+        NOT_REGISTERED,
+        /** The store does not answer, or too many wait for it. */
         NOT_YET
     }
+
+    /** A part of what a broker recorded. */
+    record Recorded(RecordedTraces.Part part) implements Command, CrossesNodes {}
 
     private record WorkDue() implements Command {}
 
@@ -97,7 +115,24 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             Map<TopicName, Policy> policies)
             implements Command {}
 
+    private record RegistrationsUnread() implements Command {}
+
+    private record RegistrationsRead(List<Decisions.Registered> rows) implements Command {}
+
+    /** @param why null if they are */
+    private record RegistrationsStored(Registrations.Batch batch, List<ActorRef<RegisterOutcome>> waiting, String why)
+            implements Command {}
+
     private record LookFailed(String why) implements Command {}
+
+    /**
+     * What {@link PlacementAtRest} found in the store.
+     *
+     * @param any whether there is anything to do; null if the store did not answer
+     */
+    record LookedAtRest(Boolean any) implements Command {}
+
+    record LookAtRest() implements Command {}
 
     /** What became of a proposal. */
     private record Outcome(TopicName topic, boolean known, Optional<Decision> there) {}
@@ -109,6 +144,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
      *
      * @param me one name for every life of it
      * @param limits of the topics that there are; asked by the actor's thread, so it must not wait
+     * @param news has every broker look at the store
      */
     public record Dependencies(
             PlacementSettings settings,
@@ -117,8 +153,10 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             Decisions decisions,
             Executor storeThreads,
             PlacementCounters counters,
+            Runnable news,
             RandomGenerator random,
-            LongSupplier clock) {}
+            LongSupplier clock,
+            LongSupplier wallMs) {}
 
     private final Dependencies with;
     private final Distributor distributor;
@@ -129,14 +167,32 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     /** Topics whose last proposal may or may not be in the store. */
     private final List<TopicName> uncertain = new ArrayList<>();
 
+    /** Those whose registrations the next batch has. */
+    private List<ActorRef<RegisterOutcome>> registering = new ArrayList<>();
+
+    /** Came before the registrations were read. */
+    private final List<Command> early = new ArrayList<>();
+
+    private long newsNs;
     private boolean read;
+    private boolean registrationsRead;
     private boolean storing;
+    private boolean storingRegistrations;
 
     public static Behavior<Command> create(Dependencies with) {
         Behavior<Command> placement =
-                Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
+                with.settings.mode() == PlacementMode.REGISTERED ? PlacementAtRest.create(with) : awake(with);
         // A restart loses nothing: brokers report again, and the rest is in the store.
         return Behaviors.supervise(placement).onFailure(RuntimeException.class, SupervisorStrategy.restart());
+    }
+
+    static Behavior<Command> awake(Dependencies with) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new Placement(context, timers, with)));
+    }
+
+    static Distributor distributor(Dependencies with) {
+        return new Distributor(
+                Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
     }
 
     private Placement(ActorContext<Command> context, TimerScheduler<Command> timers, Dependencies with) {
@@ -144,8 +200,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Placement.class);
         this.with = with;
-        this.distributor = new Distributor(
-                Distributor.Settings.of(with.settings, with.me), with.limits, with.random, with.clock.getAsLong());
+        this.distributor = distributor(with);
+        this.newsNs = with.clock.getAsLong();
         timers.startTimerWithFixedDelay(new WorkDue(), WORK_EVERY);
         follower = new RowFollower<>(
                 context,
@@ -165,7 +221,12 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
                 .onMessage(Show.class, this::onShow)
                 .onMessage(Explain.class, this::onExplain)
                 .onMessage(Plan.class, this::onPlan)
+                .onMessage(Recorded.class, this::onRecorded)
                 .onMessage(Register.class, this::onRegister)
+                .onMessage(Unregister.class, this::onUnregister)
+                .onMessage(RegistrationsRead.class, this::onRegistrationsRead)
+                .onMessage(RegistrationsUnread.class, unread -> onRegistrationsUnread())
+                .onMessage(RegistrationsStored.class, this::onRegistrationsStored)
                 .onMessage(WorkDue.class, due -> onWorkDue())
                 .onMessage(Stored.class, this::onStored)
                 .onMessage(LookDue.class, due -> onLookDue())
@@ -180,7 +241,7 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
             return this;
         }
         Report report = reported.report;
-        switch (distributor.report(report, with.clock.getAsLong())) {
+        switch (distributor.report(report, with.clock.getAsLong(), with.wallMs.getAsLong())) {
             case TAKEN -> agents.put(report.broker(), reported.from);
             case GAP -> reported.from.tell(new PlacementAgent.SendAll());
             case ABSURD ->
@@ -205,30 +266,141 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         return this;
     }
 
-    private Behavior<Command> onRegister(Register register) {
-        Optional<Registration> outcome = distributor.declare(
-                register.broker, register.topic, register.id, register.rate, register.group, with.clock.getAsLong());
-        register.replyTo.tell(outcome.map(Placement::answer)
-                .orElse(new RegisterOutcome(
-                        RegisterRefusal.NOT_YET, "the placement does not know " + register.broker + " yet")));
+    private Behavior<Command> onRecorded(Recorded recorded) {
+        distributor.recorded(recorded.part);
         return this;
     }
 
-    private static RegisterOutcome answer(Registration registration) {
-        return registration instanceof Registration.Refused refused
-                ? new RegisterOutcome(RegisterRefusal.valueOf(refused.cause().name()), refused.text())
-                : new RegisterOutcome(null, "");
+    private Behavior<Command> onRegister(Register register) {
+        if (mayRegister(register, register.replyTo)) {
+            Registration outcome = distributor.declare(
+                    register.topic,
+                    register.id,
+                    register.rate,
+                    register.group,
+                    with.clock.getAsLong(),
+                    with.wallMs.getAsLong());
+            if (outcome instanceof Registration.Refused refused) {
+                register.replyTo.tell(new RegisterOutcome(
+                        RegisterRefusal.valueOf(refused.cause().name()), refused.text()));
+            } else {
+                registering.add(register.replyTo);
+                storeRegistrations();
+            }
+        }
+        return this;
+    }
+
+    private Behavior<Command> onUnregister(Unregister unregister) {
+        if (mayRegister(unregister, unregister.replyTo)) {
+            if (distributor.withdraw(unregister.topic, unregister.id, with.clock.getAsLong())) {
+                registering.add(unregister.replyTo);
+                storeRegistrations();
+            } else {
+                unregister.replyTo.tell(new RegisterOutcome(
+                        RegisterRefusal.NOT_REGISTERED,
+                        "publisher " + unregister.id + " of topic " + unregister.topic + " is not registered"));
+            }
+        }
+        return this;
+    }
+
+    /** Before those in the store are read it waits. */
+    private boolean mayRegister(Command command, ActorRef<RegisterOutcome> replyTo) {
+        if (registering.size() + early.size() >= MOST_REGISTERING) {
+            replyTo.tell(new RegisterOutcome(
+                    RegisterRefusal.NOT_YET,
+                    MOST_REGISTERING + " registrations wait for the store already: try again"));
+            return false;
+        }
+        if (!registrationsRead) {
+            early.add(command);
+        }
+        return registrationsRead;
+    }
+
+    /** One batch after the other: what comes meanwhile goes into the next. */
+    private void storeRegistrations() {
+        if (storingRegistrations || !registrationsRead) {
+            return;
+        }
+        Registrations.Batch batch = distributor.publishers().registrations().take(with.clock.getAsLong());
+        if (batch.isEmpty() && registering.isEmpty()) {
+            return;
+        }
+        storingRegistrations = true;
+        List<ActorRef<RegisterOutcome>> waiting = registering;
+        registering = new ArrayList<>();
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.runAsync(
+                                () -> with.decisions.register(batch.put(), batch.gone()), with.storeThreads),
+                        (done, failure) ->
+                                new RegistrationsStored(batch, waiting, failure == null ? null : failure.getMessage()));
+    }
+
+    private Behavior<Command> onRegistrationsStored(RegistrationsStored stored) {
+        storingRegistrations = false;
+        if (stored.why == null) {
+            stored.waiting.forEach(each -> each.tell(RegisterOutcome.DONE));
+            with.news.run();
+            storeRegistrations();
+        } else {
+            getContext().getLog().warn("registrations of publishers could not be stored yet: {}", stored.why);
+            distributor.publishers().registrations().again(stored.batch);
+            stored.waiting.forEach(each -> each.tell(new RegisterOutcome(
+                    RegisterRefusal.NOT_YET, "the store does not answer, and it may be registered or not: try again")));
+        }
+        return this;
+    }
+
+    /** The next look reads them. */
+    private Behavior<Command> onRegistrationsUnread() {
+        read = false;
+        return this;
+    }
+
+    private Behavior<Command> onRegistrationsRead(RegistrationsRead rows) {
+        distributor.registered(rows.rows, with.clock.getAsLong());
+        registrationsRead = true;
+        early.forEach(getContext().getSelf()::tell);
+        early.clear();
+        return this;
     }
 
     private Behavior<Command> onWorkDue() {
-        if (read) {
-            toStore.addAll(distributor.work(with.clock.getAsLong()));
+        if (read && registrationsRead) {
+            toStore.addAll(distributor.work(with.clock.getAsLong(), with.wallMs.getAsLong()));
             distributor.toBeAsked().forEach(broker -> tellAgent(broker, new PlacementAgent.SendAll()));
             agents.keySet().retainAll(distributor.publishers().brokers());
             with.counters.update(distributor);
+            storeRegistrations();
             store();
+            haveAllLookNowAndThen();
+            if (mayRest()) {
+                getContext().getLog().info("placement rests: no publisher is registered");
+                return PlacementAtRest.create(with);
+            }
         }
         return this;
+    }
+
+    /** A broker that is asleep, and missed that somebody registered elsewhere, hears of it now. */
+    private void haveAllLookNowAndThen() {
+        long nowNs = with.clock.getAsLong();
+        if (with.settings.mode() == PlacementMode.REGISTERED && nowNs - newsNs >= NEWS_EVERY_NS) {
+            newsNs = nowNs;
+            with.news.run();
+        }
+    }
+
+    private boolean mayRest() {
+        return distributor.idle(with.clock.getAsLong())
+                && !storing
+                && !storingRegistrations
+                && toStore.isEmpty()
+                && uncertain.isEmpty()
+                && registering.isEmpty();
     }
 
     private void tellAgent(BrokerId broker, PlacementAgent.Command command) {
@@ -352,9 +524,20 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
         distributor.topics().objectives(looked.objectives);
         distributor.topics().policies(looked.policies);
         looked.changes.decisions().forEach(decision -> distributor.stored(decision, with.clock.getAsLong()));
+        if (!read) {
+            readRegistrations();
+        }
         read = true;
         follower.looked(looked.changes.upTo());
         return this;
+    }
+
+    /** Once; from then on only this one writes them. */
+    private void readRegistrations() {
+        getContext()
+                .pipeToSelf(
+                        CompletableFuture.supplyAsync(with.decisions::registrations, with.storeThreads),
+                        (rows, failure) -> failure == null ? new RegistrationsRead(rows) : new RegistrationsUnread());
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {

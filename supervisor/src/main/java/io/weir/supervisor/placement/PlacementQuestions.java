@@ -89,8 +89,8 @@ final class PlacementQuestions {
         List<PlacementView.OfPart> parts = new ArrayList<>();
         if (stored != null) {
             for (Part part : stored.parts()) {
-                TopicPlacement.Seen seen = topic.seen.get(part.broker());
-                boolean measured = seen != null && seen.recent(nowNs);
+                TopicPlacement.Seen passed = topic.passed.get(part.broker());
+                TopicPlacement.Seen late = topic.late.get(part.broker());
                 parts.add(new PlacementView.OfPart(
                         part.broker().value(),
                         part.publishers(),
@@ -98,8 +98,11 @@ final class PlacementQuestions {
                         part.quota(),
                         part.groups(),
                         part.predictedP99Ns() == 0 ? null : part.predictedP99Ns() / 1e6,
-                        measured ? seen.p99Ns() / 1e6 : null,
-                        measured ? seen.rate(nowNs) : 0));
+                        p99Ms(topic.seen.get(part.broker()), nowNs),
+                        rate(passed, nowNs),
+                        p99Ms(passed, nowNs),
+                        rate(late, nowNs),
+                        p99Ms(late, nowNs)));
             }
         }
         return new PlacementView.OfTopic(
@@ -121,6 +124,14 @@ final class PlacementQuestions {
                 publishers.found().groups(topic.name),
                 why ? groups(topic) : List.of(),
                 why && stored != null ? stored.reasons() : List.of());
+    }
+
+    private static Double p99Ms(TopicPlacement.Seen seen, long nowNs) {
+        return seen != null && seen.recent(nowNs) ? seen.p99Ns() / 1e6 : null;
+    }
+
+    private static double rate(TopicPlacement.Seen seen, long nowNs) {
+        return seen != null && seen.recent(nowNs) ? seen.rate(nowNs) : 0;
     }
 
     /** Told and found groups, the largest first. */

@@ -73,8 +73,12 @@ public record PlacementView(
      * @param quota what it was meant to get
      * @param groups how many groups have publishers there
      * @param predictedP99Ms null where brokers are not calibrated
-     * @param measuredP99Ms of the last half minute, from arrival to the limit; null where nothing was measured
-     * @param measuredRate messages that passed there
+     * @param measuredP99Ms of the last half minute, from arrival at the cluster until a consumer had the message, or
+     *     could have had it if one had been free: what the topic is placed by; null where nothing was measured
+     * @param measuredRate messages that passed the limit there
+     * @param accessP99Ms of the same time, from arrival to passing the limit
+     * @param lateRate messages a second that waited at that broker for a consumer
+     * @param lateP99Ms of those, from arrival until a consumer had them; null where there were none
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     public record OfPart(
@@ -85,5 +89,8 @@ public record PlacementView(
             int groups,
             Double predictedP99Ms,
             Double measuredP99Ms,
-            double measuredRate) {}
+            double measuredRate,
+            Double accessP99Ms,
+            double lateRate,
+            Double lateP99Ms) {}
 }

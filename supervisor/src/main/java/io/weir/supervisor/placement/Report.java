@@ -3,6 +3,7 @@ package io.weir.supervisor.placement;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.DelayCounts;
+import io.weir.topics.federation.PlacementTable;
 import java.util.Arrays;
 import java.util.List;
 
@@ -12,9 +13,16 @@ import java.util.List;
  *
  * @param windowNs the time since the last one
  * @param bursts when publishers began to send; empty if nobody looks for groups
+ * @param delivered how long messages took until consumers of this broker had them
  */
 public record Report(
-        BrokerId broker, long session, int number, long windowNs, List<OfTopic> topics, List<Bursts> bursts) {
+        BrokerId broker,
+        long session,
+        int number,
+        long windowNs,
+        List<OfTopic> topics,
+        List<Bursts> bursts,
+        List<Delivered> delivered) {
     /** Publishers of one topic in one message at most; further ones come in the next. */
     static final int MOST_PUBLISHERS = 400;
     /** Publishers of one topic of whose bursts one part tells. */
@@ -22,6 +30,7 @@ public record Report(
     /** What one message holds at most, about: a frame between brokers is 256 KiB. */
     static final int MOST_BYTES = 100_000;
 
+    private static final float MOST_AT_ONCE = 1e7f;
     private static final long LONGEST_NS = 120_000_000_000L;
 
     /**
@@ -30,17 +39,21 @@ public record Report(
      * @param revision of the decision by which the broker went all the while; −1 if that changed
      * @param ids publishers that are new, or whose rate has changed
      * @param rates theirs, in messages a second
+     * @param sizes how many messages each sends at once
+     * @param registered whether each said who it is, as in {@link PlacementTable.Attendance}
      * @param groups theirs; empty: none
      * @param left publishers that are gone
      * @param batches publications that passed here
-     * @param delays how long their messages waited: a class of {@link DelayCounts} and how many, one pair after the
-     *     other
+     * @param delays how long their messages waited for the limit: a class of {@link DelayCounts} and how many, one pair
+     *     after the other
      */
     public record OfTopic(
             TopicName topic,
             long revision,
             long[] ids,
             float[] rates,
+            float[] sizes,
+            byte[] registered,
             String[] groups,
             long[] left,
             long batches,
@@ -64,11 +77,35 @@ public record Report(
         }
     }
 
+    /**
+     * Messages of one topic that one broker let pass the limit, at consumers of the broker that reports.
+     *
+     * @param home the broker that let them pass
+     * @param revision as in {@link OfTopic}, at the broker that reports
+     * @param delays from their arrival at the cluster until a consumer had them, or could have had them: classes and
+     *     numbers as in {@link OfTopic}
+     * @param late the same of those that waited for a consumer, with that time
+     */
+    public record Delivered(TopicName topic, BrokerId home, long revision, int[] delays, int[] late) {
+        int bytes() {
+            return 220 + 4 * (delays.length + late.length);
+        }
+
+        private String problem() {
+            if (topic == null || home == null || delays == null || late == null) {
+                return "something is missing of deliveries";
+            }
+            String problem = Report.problem(topic, delays);
+            return problem == null ? Report.problem(topic, late) : problem;
+        }
+    }
+
     /** What makes no sense in it, or null: brokers may lie. */
     String problem() {
         if (broker == null
                 || topics == null
                 || bursts == null
+                || delivered == null
                 || number < 0
                 || windowNs <= 0
                 || windowNs > LONGEST_NS) {
@@ -76,6 +113,12 @@ public record Report(
         }
         for (OfTopic each : topics) {
             String problem = problem(each);
+            if (problem != null) {
+                return problem;
+            }
+        }
+        for (Delivered each : delivered) {
+            String problem = each == null ? "a delivery is missing" : each.problem();
             if (problem != null) {
                 return problem;
             }
@@ -98,12 +141,30 @@ public record Report(
         if (of.left == null || of.delays == null || of.ids.length != of.rates.length) {
             return "something is missing of " + of.topic;
         }
-        if (of.ids.length != of.groups.length || of.batches < 0 || of.delays.length % 2 != 0) {
+        if (of.sizes == null
+                || of.registered == null
+                || of.ids.length != of.sizes.length
+                || of.ids.length != of.registered.length) {
+            return "sizes or registrations are missing of " + of.topic;
+        }
+        for (float size : of.sizes) {
+            if (!(size >= 1 && size <= MOST_AT_ONCE)) {
+                return "somebody sends " + size + " messages at once to " + of.topic;
+            }
+        }
+        if (of.ids.length != of.groups.length || of.batches < 0) {
             return "its numbers for " + of.topic + " do not match";
         }
-        for (int i = 0; i < of.delays.length; i += 2) {
-            if (of.delays[i] < 0 || of.delays[i] >= DelayCounts.CLASSES || of.delays[i + 1] < 0) {
-                return of.delays[i + 1] + " messages of " + of.topic + " in class " + of.delays[i];
+        return problem(of.topic, of.delays);
+    }
+
+    private static String problem(TopicName topic, int[] delays) {
+        if (delays.length % 2 != 0) {
+            return "its delays for " + topic + " do not match";
+        }
+        for (int i = 0; i < delays.length; i += 2) {
+            if (delays[i] < 0 || delays[i] >= DelayCounts.CLASSES || delays[i + 1] < 0) {
+                return delays[i + 1] + " messages of " + topic + " in class " + delays[i];
             }
         }
         return null;
@@ -111,21 +172,22 @@ public record Report(
 
     /** What it takes in a message, rather too much than too little. */
     static int bytes(OfTopic of) {
-        int bytes = 160 + 9 * of.left.length + 4 * of.delays.length + 18 * of.ids.length;
+        int bytes = 160 + 9 * of.left.length + 4 * of.delays.length + 24 * of.ids.length;
         for (String group : of.groups) {
             bytes += 3 * group.length();
         }
         return bytes;
     }
 
-    static DelayCounts.Window window(OfTopic of) {
+    /** @param delays as {@link #sparse} made them */
+    static DelayCounts.Window window(int[] delays) {
         int[] counts = new int[DelayCounts.CLASSES];
         long messages = 0;
-        for (int i = 0; i < of.delays.length; i += 2) {
-            counts[of.delays[i]] += of.delays[i + 1];
-            messages += of.delays[i + 1];
+        for (int i = 0; i < delays.length; i += 2) {
+            counts[delays[i]] += delays[i + 1];
+            messages += delays[i + 1];
         }
-        return new DelayCounts.Window(Math.min(of.batches, messages), messages, counts);
+        return new DelayCounts.Window(messages, messages, counts);
     }
 
     static int[] sparse(DelayCounts.Window window) {

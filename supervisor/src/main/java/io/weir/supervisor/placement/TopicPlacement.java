@@ -6,6 +6,7 @@ import io.weir.supervisor.placement.algorithm.Assignment;
 import io.weir.supervisor.placement.algorithm.LoadDistribution;
 import io.weir.supervisor.placement.algorithm.PlacedTopic;
 import io.weir.supervisor.placement.algorithm.Policy;
+import io.weir.supervisor.placement.algorithm.TopicTrace;
 import io.weir.supervisor.placement.algorithm.Trigger;
 import io.weir.topics.algorithm.DelayCounts;
 import java.util.ArrayDeque;
@@ -13,6 +14,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.agrona.collections.LongHashSet;
 
 /**
@@ -80,6 +82,29 @@ final class TopicPlacement {
         }
     }
 
+    /** Several brokers' counts of messages that one let pass. */
+    static final class Gathered {
+        private final int[] counts = new int[DelayCounts.CLASSES];
+        private long messages;
+        private long fromNs;
+
+        void add(DelayCounts.Window window, long windowFromNs) {
+            fromNs = messages == 0 ? windowFromNs : Math.min(fromNs, windowFromNs);
+            messages += window.messages();
+            for (int i = 0; i < counts.length; i++) {
+                counts[i] += window.counts()[i];
+            }
+        }
+
+        DelayCounts.Window window() {
+            return new DelayCounts.Window(messages, messages, counts);
+        }
+
+        long fromNs() {
+            return fromNs;
+        }
+    }
+
     /** A topic on its way to its place. */
     static final class Run {
         final LoadDistribution distribution;
@@ -88,12 +113,20 @@ final class TopicPlacement {
         private final LongHashSet members;
         final Policy policy;
         final Trigger trigger;
+        final Optional<TopicTrace> trace;
         /** The stored revisions from this one on have the current assignment. */
         long sinceRevision = Long.MAX_VALUE;
         /** The assignment that was proposed last. */
         long proposed;
 
-        Run(LoadDistribution distribution, List<BrokerId> brokers, long[] ids, Policy policy, Trigger trigger) {
+        /** @param trace that it was forecast by; empty: by the formula, if at all */
+        Run(
+                LoadDistribution distribution,
+                List<BrokerId> brokers,
+                long[] ids,
+                Policy policy,
+                Trigger trigger,
+                Optional<TopicTrace> trace) {
             this.distribution = distribution;
             this.brokers = brokers;
             this.ids = ids;
@@ -103,6 +136,7 @@ final class TopicPlacement {
             }
             this.policy = policy;
             this.trigger = trigger;
+            this.trace = trace;
         }
 
         boolean over() {
@@ -124,7 +158,15 @@ final class TopicPlacement {
 
     final TopicName name;
     final int index;
+    /** From arrival at the cluster to a consumer, by the broker that let the messages pass ... */
     final Map<BrokerId, Seen> seen = new HashMap<>();
+    /** ... from arrival to passing the limit there ... */
+    final Map<BrokerId, Seen> passed = new HashMap<>();
+    /** ... and of messages that waited for a consumer, by the broker where they did. */
+    final Map<BrokerId, Seen> late = new HashMap<>();
+    /** What consumers' brokers have said of a broker's messages since that one reported last. */
+    final Map<BrokerId, Gathered> gathered = new HashMap<>();
+
     final Deque<String> refusals = new ArrayDeque<>();
     final LongHashSet newcomers = new LongHashSet();
     private LongHashSet seated = new LongHashSet();
@@ -225,8 +267,10 @@ final class TopicPlacement {
         return seated.size();
     }
 
-    void measured(BrokerId broker, DelayCounts.Window window, long nowNs) {
-        seen.computeIfAbsent(broker, fresh -> new Seen(nowNs)).add(window, nowNs);
+    static void note(Map<BrokerId, Seen> where, BrokerId broker, DelayCounts.Window window, long nowNs) {
+        if (window.messages() > 0) {
+            where.computeIfAbsent(broker, fresh -> new Seen(nowNs)).add(window, nowNs);
+        }
     }
 
     /** How many publishers change their homes by a decision. */

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,6 +71,7 @@ public final class BrokerRegistry implements AutoCloseable {
             try {
                 store.call(opened -> {
                     StoreSchema.ensure(opened);
+                    checkDurable(opened);
                     return null;
                 });
                 return true;
@@ -96,34 +99,63 @@ public final class BrokerRegistry implements AutoCloseable {
         return false;
     }
 
+    /** As this user at this database has it; both may be set apart from the server. */
+    private void checkDurable(Connection opened) throws SQLException {
+        String commit = shown(opened, "synchronous_commit");
+        boolean loses = commit.equals("off")
+                || commit.equals("local")
+                        && !shown(opened, "synchronous_standby_names").isEmpty();
+        opened.rollback();
+        if (!loses) {
+            return;
+        }
+        String problem = "the store at " + settings.safeUrl() + " has synchronous_commit = " + commit
+                + ", so it can lose what it has acknowledged, and limits would not hold after that";
+        if (!settings.mayLoseCommits()) {
+            throw new StoreException(
+                    problem + ": set synchronous_commit = on for user '" + settings.user()
+                            + "' (ALTER ROLE … SET synchronous_commit = on), or weir.store.may-lose-commits = on if that is meant");
+        }
+        LOG.warn("{} (weir.store.may-lose-commits is on)", problem);
+    }
+
+    private static String shown(Connection opened, String setting) throws SQLException {
+        try (Statement statement = opened.createStatement();
+                ResultSet rows = statement.executeQuery("SHOW " + setting)) {
+            rows.next();
+            return rows.getString(1);
+        }
+    }
+
     /**
      * Begins a new life of a broker: the next incarnation, written before anyone can use it.
      *
-     * @param link how the others link to it, in words that only they need to understand
+     * @param link how the others link to it in that life, in words that only they need to understand
      */
-    public long nextIncarnation(WeirSettings broker, String link) {
+    public long nextIncarnation(WeirSettings broker, LongFunction<String> link) {
         String id = broker.broker().id().value();
         return store.call(opened -> {
             insertIfMissing(opened, id);
-            try (PreparedStatement update = opened.prepareStatement(
-                            "UPDATE weir_broker SET incarnation = incarnation + 1,"
-                                    + " tcp = ?, http = ?, cluster_address = ?, link = ?, pid = ?, running = TRUE WHERE id = ?");
-                    PreparedStatement select =
-                            opened.prepareStatement("SELECT incarnation FROM weir_broker WHERE id = ?")) {
+            try (PreparedStatement next = opened.prepareStatement(
+                            "UPDATE weir_broker SET incarnation = incarnation + 1 WHERE id = ? RETURNING incarnation");
+                    PreparedStatement update = opened.prepareStatement(
+                            "UPDATE weir_broker SET tcp = ?, http = ?, cluster_address = ?, link = ?, pid = ?,"
+                                    + " running = TRUE WHERE id = ?")) {
+                next.setString(1, id);
+                long incarnation;
+                try (ResultSet rows = next.executeQuery()) {
+                    rows.next();
+                    incarnation = rows.getLong(1);
+                }
                 update.setString(1, broker.tcp().toString());
                 update.setString(2, broker.http().address().toString());
                 update.setString(3, broker.cluster().address().toString());
-                update.setString(4, link);
+                update.setString(4, link.apply(incarnation));
                 update.setLong(5, ProcessHandle.current().pid());
                 update.setString(6, id);
                 update.executeUpdate();
-                select.setString(1, id);
-                try (ResultSet rows = select.executeQuery()) {
-                    rows.next();
-                    long incarnation = rows.getLong(1);
-                    opened.commit();
-                    return incarnation;
-                }
+                opened.commit();
+                return incarnation;
             }
         });
     }

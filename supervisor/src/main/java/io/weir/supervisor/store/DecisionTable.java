@@ -16,14 +16,16 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Placement's tables: {@code weir_placement}, a row a topic with the decision as JSON, {@code weir_capacity},
- * {@code weir_objective} and {@code weir_policy}. Changes are numbered as {@link SupplyTables} numbers those of limits,
- * by a counter of their own.
+ * {@code weir_objective}, {@code weir_policy} and {@code weir_registration}, a row a publisher. Changes are numbered as
+ * {@link SupplyTables} numbers those of limits, by a counter of their own.
  */
 public final class DecisionTable implements Decisions, AutoCloseable {
     private static final ObjectMapper JSON =
@@ -224,6 +226,93 @@ public final class DecisionTable implements Decisions, AutoCloseable {
             opened.commit();
             return policies;
         });
+    }
+
+    @Override
+    public void register(List<Registered> put, List<Registered> gone) {
+        store.call(opened -> {
+            // First, so that two that write at once lock the same row before any other.
+            execute(opened, "UPDATE weir_counter SET number = number + 1 WHERE name = 'registration'");
+            try (PreparedStatement upsert = opened.prepareStatement(
+                    "INSERT INTO weir_registration (topic, publisher, rate, correlation, asked, renewed_at)"
+                            + " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (topic, publisher) DO UPDATE SET"
+                            + " rate = EXCLUDED.rate, correlation = EXCLUDED.correlation, asked = EXCLUDED.asked,"
+                            + " renewed_at = EXCLUDED.renewed_at")) {
+                for (Registered each : put) {
+                    upsert.setString(1, each.topic().value());
+                    upsert.setLong(2, each.id());
+                    upsert.setDouble(3, each.rate());
+                    upsert.setString(4, each.group());
+                    upsert.setBoolean(5, each.asked());
+                    upsert.setLong(6, each.renewedAtMs());
+                    upsert.addBatch();
+                }
+                upsert.executeBatch();
+            }
+            try (PreparedStatement delete =
+                    opened.prepareStatement("DELETE FROM weir_registration WHERE topic = ? AND publisher = ?")) {
+                for (Registered each : gone) {
+                    delete.setString(1, each.topic().value());
+                    delete.setLong(2, each.id());
+                    delete.addBatch();
+                }
+                delete.executeBatch();
+            }
+            opened.commit();
+            return null;
+        });
+    }
+
+    @Override
+    public List<Registered> registrations() {
+        return store.call(opened -> {
+            List<Registered> registrations = new ArrayList<>();
+            try (PreparedStatement select = opened.prepareStatement(
+                            "SELECT topic, publisher, rate, correlation, asked, renewed_at FROM weir_registration"
+                                    + " ORDER BY topic, publisher");
+                    ResultSet rows = select.executeQuery()) {
+                while (rows.next()) {
+                    registrations.add(new Registered(
+                            new TopicName(rows.getString(1)),
+                            rows.getLong(2),
+                            rows.getDouble(3),
+                            rows.getString(4),
+                            rows.getBoolean(5),
+                            rows.getLong(6)));
+                }
+            }
+            opened.commit();
+            return registrations;
+        });
+    }
+
+    @Override
+    public Optional<RegisteredTopics> registeredTopics(long known) {
+        return store.call(opened -> {
+            // The number first: what is written between the two is read again the next time.
+            long number = registrationNumber(opened);
+            Set<TopicName> topics = new HashSet<>();
+            if (number != known) {
+                try (PreparedStatement select =
+                                opened.prepareStatement("SELECT DISTINCT topic FROM weir_registration");
+                        ResultSet rows = select.executeQuery()) {
+                    while (rows.next()) {
+                        topics.add(new TopicName(rows.getString(1)));
+                    }
+                }
+            }
+            opened.commit();
+            return number == known ? Optional.empty() : Optional.of(new RegisteredTopics(number, topics));
+        });
+    }
+
+    /** From 1, so that 0 is none. */
+    private static long registrationNumber(Connection opened) throws SQLException {
+        try (PreparedStatement select =
+                        opened.prepareStatement("SELECT number FROM weir_counter WHERE name = 'registration'");
+                ResultSet rows = select.executeQuery()) {
+            return rows.next() ? rows.getLong(1) + 1 : 1;
+        }
     }
 
     private static int execute(Connection opened, String sql, Object... values) throws SQLException {

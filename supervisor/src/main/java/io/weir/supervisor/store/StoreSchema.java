@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class StoreSchema {
     /** Goes up with every change that an older broker could not live with. */
-    static final int VERSION = 6;
+    static final int VERSION = 8;
 
     private static final int ATTEMPTS = 5;
     // Any number will do, as long as nothing else in the database locks it.
@@ -47,7 +47,8 @@ final class StoreSchema {
             "INSERT INTO weir_counter SELECT 'topic', 0"
                     + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'topic')",
             "CREATE TABLE IF NOT EXISTS weir_topic (name VARCHAR(64) PRIMARY KEY, revision BIGINT NOT NULL,"
-                    + " definition TEXT NOT NULL, change_no BIGINT NOT NULL)",
+                    + " definition TEXT NOT NULL, change_no BIGINT NOT NULL, gone BOOLEAN NOT NULL DEFAULT FALSE,"
+                    + " owner TEXT NOT NULL DEFAULT '')",
             "CREATE INDEX IF NOT EXISTS weir_topic_change ON weir_topic (change_no)",
             "INSERT INTO weir_counter SELECT 'placement', 0"
                     + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'placement')",
@@ -59,6 +60,11 @@ final class StoreSchema {
                     + " batched DOUBLE PRECISION NOT NULL, batch INTEGER NOT NULL, lone_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_objective (topic VARCHAR(64) PRIMARY KEY, objective_ns BIGINT NOT NULL)",
             "CREATE TABLE IF NOT EXISTS weir_policy (topic VARCHAR(64) PRIMARY KEY, policy VARCHAR(16) NOT NULL)",
+            "CREATE TABLE IF NOT EXISTS weir_registration (topic VARCHAR(64) NOT NULL, publisher BIGINT NOT NULL,"
+                    + " rate DOUBLE PRECISION NOT NULL, correlation VARCHAR(64) NOT NULL, asked BOOLEAN NOT NULL,"
+                    + " renewed_at BIGINT NOT NULL, PRIMARY KEY (topic, publisher))",
+            "INSERT INTO weir_counter SELECT 'registration', 0"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'registration')",
             "CREATE TABLE IF NOT EXISTS weir_schema (version INTEGER PRIMARY KEY)");
 
     /** Up to version 2 it held topics' names only, no channels' keys. */
@@ -67,6 +73,28 @@ final class StoreSchema {
     /** Up to version 5 all topics went by the fill ratio. */
     private static final String UP_TO_5 =
             "ALTER TABLE weir_limit ADD COLUMN IF NOT EXISTS indicator VARCHAR(32) NOT NULL DEFAULT 'FILL_RATIO'";
+
+    /**
+     * Up to version 7 a topic's definition was also an event in a journal of its own; what the row says is what counts
+     * now. Revisions and versions began at 1 for every name; now they begin above the counter of changes, which must
+     * not be below any that there was.
+     */
+    private static final List<String> UP_TO_7 = List.of(
+            "ALTER TABLE weir_topic ADD COLUMN IF NOT EXISTS gone BOOLEAN NOT NULL DEFAULT FALSE",
+            "ALTER TABLE weir_topic ADD COLUMN IF NOT EXISTS owner TEXT NOT NULL DEFAULT ''",
+            "UPDATE weir_topic SET gone = TRUE WHERE CAST(CAST(definition AS json) ->> 'deleted' AS BOOLEAN)",
+            "UPDATE weir_counter SET number = GREATEST(number, (SELECT MAX(revision) FROM weir_topic),"
+                    + " (SELECT MAX(version) FROM weir_limit)) WHERE name = 'topic'",
+            "DELETE FROM event_tag WHERE event_id IN"
+                    + " (SELECT ordering FROM event_journal WHERE persistence_id LIKE 'topic|%')",
+            "DELETE FROM event_journal WHERE persistence_id LIKE 'topic|%'",
+            "DELETE FROM snapshot WHERE persistence_id LIKE 'topic|%'");
+
+    /** What needs the columns that older stores get by the above. */
+    private static final List<String> LAST = List.of(
+            "CREATE INDEX IF NOT EXISTS weir_topic_owner ON weir_topic (owner) WHERE owner <> '' AND NOT gone",
+            "INSERT INTO weir_counter SELECT 'topics', (SELECT COUNT(*) FROM weir_topic WHERE NOT gone)"
+                    + " WHERE NOT EXISTS (SELECT 1 FROM weir_counter WHERE name = 'topics')");
 
     private StoreSchema() {}
 
@@ -122,6 +150,10 @@ final class StoreSchema {
         if (recorded >= 1 && recorded <= 5) {
             statements.add(UP_TO_5);
         }
+        if (recorded >= 1 && recorded <= 7) {
+            statements.addAll(UP_TO_7);
+        }
+        statements.addAll(LAST);
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT pg_advisory_xact_lock(" + ADVISORY_LOCK + ")");
             for (String sql : statements) {

@@ -20,8 +20,11 @@ import java.sql.Types;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The supply protocol's rows in the store's tables {@code weir_lease} and {@code weir_limit}. What the record methods
@@ -41,6 +44,10 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             + " leased_heir_broker, leased_heir_incarnation, leased_done, kept_heir_broker, kept_heir_incarnation, kept_done";
     private static final String LIMIT_COLUMNS = "topic, version, rate_micros, burst_micros, floor_permille, sharing,"
             + " minter_broker, minter_incarnation, done, change_no, indicator";
+
+    private static final String[] LIMIT_TYPES = {
+        "text", "bigint", "bigint", "bigint", "integer", "text", "text", "bigint", "boolean", "bigint", "text"
+    };
 
     private static final String FIRST = "NOT EXISTS (SELECT 1 FROM weir_limit b"
             + " WHERE b.topic = weir_limit.topic AND b.version = weir_limit.version - 1)";
@@ -147,7 +154,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
 
     @Override
     public LimitChanges limitsAfter(long after) {
-        return limits("WHERE change_no > ? ORDER BY change_no", after, after);
+        return limits("WHERE change_no > ? ORDER BY change_no LIMIT " + MOST_AT_ONCE, after, after);
     }
 
     @Override
@@ -161,42 +168,67 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             throw new IllegalArgumentException(
                     row + " can't be inserted: versions count from 1, and only minting makes one done");
         }
-        String topic = row.topic().value();
         return store.call(opened -> {
-            long number = nextChange(opened);
-            int inserted = execute(
-                    opened,
-                    "INSERT INTO weir_limit (" + LIMIT_COLUMNS + ")"
-                            + " SELECT CAST(? AS VARCHAR(129)), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT),"
-                            + " CAST(? AS INTEGER), CAST(? AS VARCHAR(16)), CAST(? AS VARCHAR(64)), CAST(? AS BIGINT),"
-                            + " FALSE, CAST(? AS BIGINT), CAST(? AS VARCHAR(32))"
-                            + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version >= ?)"
-                            + " AND (EXISTS (SELECT 1 FROM weir_limit WHERE topic = ? AND version = ? AND done)"
-                            + " OR CAST(? AS BOOLEAN) AND NOT EXISTS (SELECT 1 FROM weir_limit WHERE topic = ?))",
-                    topic,
+            boolean there = insert(opened, List.of(row)).contains(row.topic());
+            opened.commit();
+            return there;
+        });
+    }
+
+    /** {@link #insert(LimitRow)} for rows of different keys, which the caller commits; answers the keys that are in. */
+    static Set<TopicName> insert(Connection opened, List<LimitRow> rows) throws SQLException {
+        Set<TopicName> there = new HashSet<>();
+        if (rows.isEmpty()) {
+            return there;
+        }
+        Set<String> inserted = new HashSet<>();
+        try (PreparedStatement statement =
+                opened.prepareStatement("INSERT INTO weir_limit (" + LIMIT_COLUMNS + ") SELECT v.* FROM unnest("
+                        + "?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::integer[], ?::text[], ?::text[], ?::bigint[],"
+                        + " ?::boolean[], ?::bigint[], ?::text[]) AS v (" + LIMIT_COLUMNS + ")"
+                        + " WHERE NOT EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = v.topic AND l.version >= v.version)"
+                        + " AND (EXISTS (SELECT 1 FROM weir_limit l"
+                        + " WHERE l.topic = v.topic AND l.version = v.version - 1 AND l.done)"
+                        + " OR (v.rate_micros > 0 OR v.burst_micros > 0)"
+                        + " AND NOT EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = v.topic))"
+                        + " RETURNING topic")) {
+            long last = nextChange(opened, rows.size());
+            Object[][] columns = new Object[11][rows.size()];
+            for (int i = 0; i < rows.size(); i++) {
+                LimitRow row = rows.get(i);
+                Object[] values = {
+                    row.topic().value(),
                     row.version(),
                     row.limit().rateMicros(),
                     row.limit().burstMicros(),
                     row.floorPermille(),
                     row.sharing().name(),
-                    brokerOf(row.minter()),
-                    incarnationOf(row.minter()),
-                    number,
-                    row.indicator().name(),
-                    topic,
-                    row.version(),
-                    topic,
-                    row.version() - 1,
-                    !row.limit().isNone(),
-                    topic);
-            if (inserted == 1) {
-                opened.commit();
-                return true;
+                    row.minter().map(minter -> minter.broker().value()).orElse(null),
+                    row.minter().map(Holder::incarnation).orElse(null),
+                    false,
+                    last - rows.size() + 1 + i,
+                    row.indicator().name()
+                };
+                for (int column = 0; column < values.length; column++) {
+                    columns[column][i] = values[column];
+                }
             }
-            boolean there = isThere(opened, row) || row.limit().isNone() && hasNone(opened, topic);
-            opened.rollback();
-            return there;
-        });
+            for (int column = 0; column < columns.length; column++) {
+                statement.setArray(column + 1, opened.createArrayOf(LIMIT_TYPES[column], columns[column]));
+            }
+            try (ResultSet keys = statement.executeQuery()) {
+                while (keys.next()) {
+                    inserted.add(keys.getString(1));
+                }
+            }
+        }
+        for (LimitRow row : rows) {
+            String topic = row.topic().value();
+            if (inserted.contains(topic) || isThere(opened, row) || row.limit().isNone() && hasNone(opened, topic)) {
+                there.add(row.topic());
+            }
+        }
+        return there;
     }
 
     private static boolean hasNone(Connection opened, String topic) throws SQLException {
@@ -245,8 +277,33 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
      * again.
      */
     @Override
-    public void finished(TopicName topic, long version) {
-        change("done = TRUE", "NOT done", List.of(), topic, version);
+    public void finished(Map<TopicName, Long> versions) {
+        store.call(opened -> {
+            List<TopicName> topics = List.copyOf(versions.keySet());
+            long last = nextChange(opened, topics.size());
+            Object[] numbers = new Object[topics.size()];
+            Arrays.setAll(numbers, i -> last - i);
+            try (PreparedStatement update = opened.prepareStatement(
+                    "UPDATE weir_limit l SET done = TRUE,"
+                            + " change_no = v.change_no FROM unnest(?::text[], ?::bigint[], ?::bigint[])"
+                            + " AS v (topic, version, change_no) WHERE l.topic = v.topic AND l.version = v.version AND NOT l.done")) {
+                update.setArray(
+                        1,
+                        opened.createArrayOf(
+                                "text", topics.stream().map(TopicName::value).toArray()));
+                update.setArray(
+                        2,
+                        opened.createArrayOf(
+                                "bigint", topics.stream().map(versions::get).toArray()));
+                update.setArray(3, opened.createArrayOf("bigint", numbers));
+                if (update.executeUpdate() > 0) {
+                    opened.commit();
+                } else {
+                    opened.rollback();
+                }
+            }
+            return null;
+        });
     }
 
     @Override
@@ -300,6 +357,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     @Override
     public boolean forgetVersions(TopicName topic, long below) {
         return forgetLimits(
+                topic,
                 "version < ? AND EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version = ? AND l.done)"
                         + " AND EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version > ?)",
                 topic.value(),
@@ -310,9 +368,11 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
                 below);
     }
 
+    /** With the last of its limits, a deleted topic's definition goes too. */
     @Override
     public boolean forgetName(TopicName topic, long version) {
         return forgetLimits(
+                topic,
                 "EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version = ?"
                         + " AND l.rate_micros = 0 AND l.burst_micros = 0 AND l.done)"
                         + " AND NOT EXISTS (SELECT 1 FROM weir_limit l WHERE l.topic = ? AND l.version > ?)",
@@ -324,11 +384,15 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
     }
 
     /** Takes a number first, so that no version is inserted between the look and the removal. */
-    private boolean forgetLimits(String condition, Object... values) {
+    private boolean forgetLimits(TopicName topic, String condition, Object... values) {
         return store.call(opened -> {
-            nextChange(opened);
+            // In this order, as those who write definitions and limits together.
+            TopicTable.number(
+                    opened, "UPDATE weir_counter SET number = number + 1 WHERE name = 'topic' RETURNING number");
+            nextChange(opened, 1);
             boolean removed = execute(opened, "DELETE FROM weir_limit WHERE topic = ? AND " + condition, values) > 0;
             if (removed) {
+                TopicTable.forgetGone(opened, topic.topic());
                 opened.commit();
             } else {
                 opened.rollback();
@@ -346,7 +410,7 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
             String set, String condition, List<Object> setTo, TopicName topic, long version, Object... expected) {
         return store.call(opened -> {
             List<Object> values = new ArrayList<>();
-            values.add(nextChange(opened));
+            values.add(nextChange(opened, 1));
             values.addAll(setTo);
             values.add(topic.value());
             values.add(version);
@@ -366,15 +430,14 @@ public final class SupplyTables implements SupplyStore, AutoCloseable {
         });
     }
 
-    /** The update comes first: its lock is what keeps the order; see above. */
-    private static long nextChange(Connection opened) throws SQLException {
-        if (execute(opened, "UPDATE weir_counter SET number = number + 1 WHERE name = 'limit'") != 1) {
-            throw new StoreException("the store has no counter of limits' changes: its tables are not Weir's");
-        }
-        try (PreparedStatement select =
-                        opened.prepareStatement("SELECT number FROM weir_counter WHERE name = 'limit'");
-                ResultSet rows = select.executeQuery()) {
-            rows.next();
+    /** The update comes first: its lock is what keeps the order; see above. Answers the last of so many numbers. */
+    private static long nextChange(Connection opened, int changes) throws SQLException {
+        try (PreparedStatement update = opened.prepareStatement("UPDATE weir_counter SET number = number + " + changes
+                        + " WHERE name = 'limit' RETURNING number");
+                ResultSet rows = update.executeQuery()) {
+            if (!rows.next()) {
+                throw new StoreException("the store has no counter of limits' changes: its tables are not Weir's");
+            }
             return rows.getLong(1);
         }
     }

@@ -104,6 +104,29 @@ class LineChartTest {
     }
 
     @Test
+    void shouldDrawWhatWasMeasuredAsHollowPointsInTheColourOfOurs() {
+        Document svg = parse(chart(
+                LINEAR,
+                LINEAR,
+                series("static", d(1, 2), d(1, 2)),
+                series("gossip", d(1, 2), d(2, 3)),
+                new Series("gossip, measured", d(1, 2), d(2, 4), LineChart.Origin.MEASURED)));
+        List<Element> lines = lines(svg);
+
+        assertThat(lines).as("points have no line").hasSize(2);
+        assertThat(children(group(svg, "series measured"), "polygon"))
+                .hasSize(2)
+                .allSatisfy(marker -> {
+                    assertThat(marker.getAttribute("fill")).isEqualTo("none");
+                    assertThat(marker.getAttribute("stroke"))
+                            .isEqualTo(lines.get(1).getAttribute("stroke"));
+                });
+        assertThat(group(svg, "legend").getTextContent())
+                .contains("gossip, measured")
+                .doesNotContain("(paper)");
+    }
+
+    @Test
     void shouldKeepTextAsItIsWhenItHoldsMarkup() {
         String odd = "<b> & \"c\" 'd' ]]> é \u0001";
         Document svg = parse(

@@ -184,6 +184,13 @@ class DeploymentFilesTest {
 
         assertThat(settings.broker().id().value()).isEqualTo("weir-0");
         assertThat(settings.cluster().discoveryMethod()).isEqualTo("kubernetes-api");
+        // What the secret's volume has under the names that 'weir certs' gives them.
+        assertThat(settings.cluster().tls().orElseThrow())
+                .returns(Path.of("/certs/broker.pem"), WeirSettings.ClusterTls::certificate)
+                .returns(Path.of("/certs/broker.key"), WeirSettings.ClusterTls::key)
+                .returns(Path.of("/certs/authority.pem"), WeirSettings.ClusterTls::authority);
+        assertThat(list(container("broker"), "volumeMounts"))
+                .anyMatch(mount -> "/certs".equals(mount.get("mountPath")) && "certs".equals(mount.get("name")));
         assertThat(settings.store().url()).startsWith("jdbc:postgresql:");
         int replicas = (Integer) map(statefulSet(), "spec").get("replicas");
         assertThat(settings.cluster().requiredContactPoints()).isEqualTo(replicas / 2 + 1);

@@ -126,7 +126,7 @@ class FoundingTest {
 
     /** Begins a broker's next life. */
     private Founding life(WeirSettings settings) {
-        return new Founding(registry, settings, registry.nextIncarnation(settings, ""));
+        return new Founding(registry, settings, registry.nextIncarnation(settings, life -> ""));
     }
 
     private BrokerRegistry.Founding claim() {

@@ -101,7 +101,7 @@ class ReunionTest {
     }
 
     private static NodeView view(String... members) {
-        return new NodeView(2, "up", Optional.empty(), Optional.empty(), members(members));
+        return new NodeView(2, "up", Optional.empty(), Optional.empty(), members(members), 1);
     }
 
     private static BrokerStatus other(String state, String... members) {

@@ -8,6 +8,10 @@ import io.weir.supervisor.placement.Decision.State;
 import io.weir.supervisor.placement.Distributor.Heard;
 import io.weir.supervisor.placement.algorithm.Policy;
 import io.weir.supervisor.placement.algorithm.Registration;
+import io.weir.supervisor.placement.algorithm.TopicMembers;
+import io.weir.topics.algorithm.SendingRecording;
+import io.weir.topics.federation.PlacementTable;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -108,10 +112,11 @@ class DistributorTest {
         cluster.tick(distributor);
         cluster.store.policy(ORDERS, Optional.of(Policy.LB));
         cluster.look(distributor);
-        Distributor.Proposal proposal = distributor.work(cluster.nowNs).get(0);
+        Distributor.Proposal proposal =
+                distributor.work(cluster.nowNs, cluster.nowMs()).get(0);
         // It is back before the decision is in the store, and by the one before it still has a seat.
         cluster.publishers.put(7L, away);
-        distributor.report(cluster.reportOf(away.at(), distributor), cluster.nowNs);
+        distributor.report(cluster.reportOf(away.at(), distributor), cluster.nowNs, cluster.nowMs());
         cluster.store.replace(proposal.expected(), proposal.decision());
         distributor.settled(ORDERS, Optional.of(proposal.decision()), cluster.nowNs);
         assertThat(proposal.decision().homes()).doesNotContainKey(7L);
@@ -246,8 +251,7 @@ class DistributorTest {
         cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
         int written = cluster.store.written.size();
         Map<Long, BrokerId> homes = cluster.stored("orders").homes();
-        cluster.publishers.replaceAll(
-                (id, each) -> new PlacedCluster.Publisher(each.topic(), id, each.rate(), each.group(), homes.get(id)));
+        cluster.publishers.replaceAll((id, each) -> each.movedTo(homes.get(id)));
         cluster.pass(30, distributor);
         Map<Long, PlacedCluster.Publisher> all = Map.copyOf(cluster.publishers);
         cluster.publishers.clear();
@@ -315,8 +319,7 @@ class DistributorTest {
         cluster.limits.clear();
         cluster.until(() -> cluster.is("orders", State.DISSOLVED), 10, distributor);
         cluster.tick(distributor);
-        assertThat(distributor.declare(cluster.brokers.get(0), ORDERS, 99, 5, "", cluster.nowNs))
-                .get()
+        assertThat(distributor.declare(ORDERS, 99, 5, "", cluster.nowNs, cluster.nowMs()))
                 .isInstanceOfSatisfying(Registration.Refused.class, refused -> assertThat(refused.cause())
                         .isEqualTo(Registration.Cause.UNKNOWN_TOPIC));
     }
@@ -327,7 +330,10 @@ class DistributorTest {
         Distributor distributor = cluster.distributor("one");
         cluster.tick(distributor);
         PlacedCluster.Publisher first = cluster.publishers.get(1L);
-        cluster.publishers.put(1L, new PlacedCluster.Publisher(first.topic(), 1, 30, "another", first.at()));
+        cluster.publishers.put(
+                1L,
+                new PlacedCluster.Publisher(
+                        first.topic(), 1, 30, 1, PlacementTable.NOT_REGISTERED, "another", first.at()));
         cluster.tick(distributor);
         TopicPlacement topic = distributor.topics().find(ORDERS).orElseThrow();
         assertThat(topic.refusals).hasSize(1).first().asString().contains("says group 'another'", "in group 'g0'");
@@ -363,31 +369,56 @@ class DistributorTest {
         cluster.publishers("orders", 10, 20, 0);
         Distributor distributor = cluster.distributor("one");
         BrokerId liar = new BrokerId("liar");
-        Report.OfTopic sound = new Report.OfTopic(
-                ORDERS, 0, new long[] {1}, new float[] {1}, new String[] {""}, new long[0], 0, new int[0]);
+        Report.OfTopic sound = of(ORDERS, new long[] {1}, new float[] {1}, new float[] {1}, 0, new int[0]);
         for (Report.OfTopic absurd : List.of(
-                new Report.OfTopic(
-                        ORDERS, 0, new long[] {1}, new float[0], new String[] {""}, new long[0], 0, new int[0]),
-                new Report.OfTopic(ORDERS, 0, new long[0], new float[0], new String[0], new long[0], -1, new int[0]),
-                new Report.OfTopic(
-                        ORDERS, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[] {3, -5}),
-                new Report.OfTopic(
-                        ORDERS, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[] {99_999, 1}),
-                new Report.OfTopic(null, 0, new long[0], new float[0], new String[0], new long[0], 1, new int[0]))) {
-            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(absurd), List.of()), cluster.nowNs))
+                of(ORDERS, new long[] {1}, new float[0], new float[] {1}, 0, new int[0]),
+                of(ORDERS, new long[0], new float[0], new float[0], -1, new int[0]),
+                of(ORDERS, new long[0], new float[0], new float[0], 1, new int[] {3, -5}),
+                of(ORDERS, new long[0], new float[0], new float[0], 1, new int[] {99_999, 1}),
+                of(ORDERS, new long[] {1}, new float[] {1}, new float[] {0.5f}, 0, new int[0]),
+                of(ORDERS, new long[] {1}, new float[] {1}, new float[] {Float.NaN}, 0, new int[0]),
+                of(ORDERS, new long[] {1}, new float[] {1}, new float[0], 0, new int[0]),
+                of(null, new long[0], new float[0], new float[0], 1, new int[0]))) {
+            assertThat(distributor.report(
+                            new Report(liar, 1, 0, 1_000, List.of(absurd), List.of(), List.of()),
+                            cluster.nowNs,
+                            cluster.nowMs()))
                     .isEqualTo(Heard.ABSURD);
         }
-        assertThat(distributor.report(new Report(liar, 1, 0, -5, List.of(sound), List.of()), cluster.nowNs))
+        assertThat(distributor.report(
+                        new Report(liar, 1, 0, -5, List.of(sound), List.of(), List.of()),
+                        cluster.nowNs,
+                        cluster.nowMs()))
                 .isEqualTo(Heard.ABSURD);
+        for (Report.Delivered absurd : List.of(
+                new Report.Delivered(ORDERS, null, 0, new int[0], new int[0]),
+                new Report.Delivered(ORDERS, liar, 0, new int[] {3, -5}, new int[0]),
+                new Report.Delivered(ORDERS, liar, 0, new int[0], new int[] {-1, 5}))) {
+            assertThat(distributor.report(
+                            new Report(liar, 1, 0, 1_000, List.of(), List.of(), List.of(absurd)),
+                            cluster.nowNs,
+                            cluster.nowMs()))
+                    .isEqualTo(Heard.ABSURD);
+        }
         assertThat(distributor.publishers().brokers()).doesNotContain(liar);
         for (float rate : new float[] {Float.NaN, -1, Float.POSITIVE_INFINITY}) {
-            Report.OfTopic impossible = new Report.OfTopic(
-                    ORDERS, 0, new long[] {7}, new float[] {rate}, new String[] {""}, new long[0], 0, new int[0]);
-            assertThat(distributor.report(new Report(liar, 1, 0, 1_000, List.of(impossible), List.of()), cluster.nowNs))
+            Report.OfTopic impossible = of(ORDERS, new long[] {7}, new float[] {rate}, new float[] {1}, 0, new int[0]);
+            assertThat(distributor.report(
+                            new Report(liar, 1, 0, 1_000, List.of(impossible), List.of(), List.of()),
+                            cluster.nowNs,
+                            cluster.nowMs()))
                     .isEqualTo(Heard.TAKEN);
         }
         assertThat(distributor.publishers().count()).isZero();
         assertThat(distributor.topics().find(ORDERS).orElseThrow().refusals).isNotEmpty();
+    }
+
+    private static Report.OfTopic of(
+            TopicName topic, long[] ids, float[] rates, float[] sizes, long batches, int[] delays) {
+        String[] groups = new String[ids.length];
+        Arrays.fill(groups, "");
+        return new Report.OfTopic(
+                topic, 0, ids, rates, sizes, new byte[ids.length], groups, new long[0], batches, delays);
     }
 
     @Test
@@ -396,10 +427,13 @@ class DistributorTest {
         Distributor distributor = cluster.distributor("one");
         cluster.tick(distributor);
         cluster.reportOf(cluster.brokers.get(0), distributor);
-        assertThat(distributor.report(cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs))
+        assertThat(distributor.report(
+                        cluster.reportOf(cluster.brokers.get(0), distributor), cluster.nowNs, cluster.nowMs()))
                 .isEqualTo(Heard.GAP);
         assertThat(distributor.report(
-                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of(), List.of()), cluster.nowNs))
+                        new Report(new BrokerId("new"), 1, 5, 1_000, List.of(), List.of(), List.of()),
+                        cluster.nowNs,
+                        cluster.nowMs()))
                 .isEqualTo(Heard.GAP);
     }
 
@@ -459,9 +493,9 @@ class DistributorTest {
         for (int i = 0; i < 20; i++) {
             cluster.nowNs += PlacedCluster.TICK_NS;
             for (BrokerId broker : cluster.brokers) {
-                distributor.report(cluster.reportOf(broker, distributor), cluster.nowNs);
+                distributor.report(cluster.reportOf(broker, distributor), cluster.nowNs, cluster.nowMs());
             }
-            for (Distributor.Proposal proposal : distributor.work(cluster.nowNs)) {
+            for (Distributor.Proposal proposal : distributor.work(cluster.nowNs, cluster.nowMs())) {
                 distributor.settled(proposal.decision().topic(), Optional.empty(), cluster.nowNs);
             }
         }
@@ -511,5 +545,237 @@ class DistributorTest {
             assertThat(decision.revision()).isGreaterThan(last);
             last = decision.revision();
         }
+    }
+
+    @Test
+    void shouldKeepWhoIsRegisteredWhenItsBrokerDies() {
+        cluster.publishers("orders", 40, 20, 2);
+        cluster.publishers.replaceAll((id, each) ->
+                id <= 30 ? each.registering(id <= 20 ? PlacementTable.NAMED : PlacementTable.UNNAMED) : each);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        List<Long> registered = registeredAt(cluster.brokers.get(0));
+        assertThat(registered).hasSize(5);
+
+        BrokerId dead = cluster.brokers.remove(0);
+        cluster.publishers.values().removeIf(each -> each.at().equals(dead));
+        cluster.pass(15, distributor);
+        TopicMembers members = distributor.publishers().table().members(ORDERS);
+        assertThat(distributor.publishers().brokers()).doesNotContain(dead);
+        assertThat(members.size()).as("30 live elsewhere, and 5 have a name").isEqualTo(35);
+        assertThat(members.rate()).as("at their last rates").isEqualTo(35 * 20);
+        registered.forEach(
+                id -> assertThat(distributor.publishers().publishes(ORDERS, id)).isTrue());
+
+        cluster.pass(PlacedCluster.TTL_MS / 1e3 + 10, distributor);
+        assertThat(distributor.publishers().table().members(ORDERS).size())
+                .as("nobody renewed them")
+                .isEqualTo(30);
+        assertThat(cluster.store.registrations())
+                .extracting(Decisions.Registered::id)
+                .doesNotContainAnyElementsOf(registered)
+                .as("those that publish are renewed")
+                .hasSize(15 + 1);
+    }
+
+    private List<Long> registeredAt(BrokerId broker) {
+        return cluster.publishers.values().stream()
+                .filter(each -> each.at().equals(broker) && each.registered() == PlacementTable.NAMED)
+                .map(PlacedCluster.Publisher::id)
+                .toList();
+    }
+
+    @Test
+    void shouldKnowWhoIsRegisteredAfterTheSingletonAndAllBrokersEnded() {
+        Distributor first = cluster.distributor("first");
+        cluster.tick(first);
+        for (long id = 1; id <= 30; id++) {
+            assertThat(first.declare(ORDERS, id, 50, id % 2 == 0 ? "even" : "odd", cluster.nowNs, cluster.nowMs()))
+                    .isInstanceOf(Registration.Registered.class);
+        }
+        cluster.tick(first);
+        assertThat(cluster.store.registrationBatches).as("written together").isEqualTo(1);
+
+        Distributor second = cluster.distributor("second");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 90, second);
+        Decision decision = cluster.stored("orders");
+        assertThat(decision.homes())
+                .as("though no broker has reported one of them")
+                .hasSize(30);
+        assertThat(decision.placedRate()).isEqualTo(1_500);
+        assertThat(decision.parts()).hasSize(2).allMatch(part -> part.groups() == 2);
+        assertThat(second.declare(ORDERS, 1, 50, "even", cluster.nowNs, cluster.nowMs()))
+                .as("groups are known, too")
+                .isInstanceOf(Registration.Refused.class);
+        assertThat(second.withdraw(ORDERS, 1, cluster.nowNs)).isTrue();
+        assertThat(second.withdraw(ORDERS, 1, cluster.nowNs)).isFalse();
+        assertThat(second.publishers().table().members(ORDERS).size()).isEqualTo(29);
+    }
+
+    @Test
+    void shouldWriteRegistrationsInBatchesAndNotWithEveryReport() {
+        cluster.publishers("orders", 40, 20, 2);
+        cluster.publishers.replaceAll((id, each) -> each.registering(PlacementTable.NAMED));
+        Distributor distributor = cluster.distributor("one");
+        cluster.pass(600, distributor);
+        assertThat(cluster.store.registrations()).hasSize(40);
+        assertThat(cluster.store.registrationBatches)
+                .as("1,200 ticks with 4 reports each: at the start, and two renewals in ten minutes of an hour")
+                .isBetween(1, 5);
+    }
+
+    @Test
+    void shouldForecastByWhatPublishersSendAtOnce() {
+        for (BrokerId broker : cluster.brokers) {
+            cluster.store.calibrated(
+                    new Decisions.Capacity(broker, 100_000, 10_000_000, 1, 100_000, 200_000, 10, 100_000));
+        }
+        cluster.limits.clear();
+        cluster.topic("orders", 1_100, 60).publishers("orders", 40, 25, 0);
+        cluster.size = 20;
+        cluster.topic("bills", 1_100, 60).publishers("bills", 40, 25, 0);
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED) && cluster.is("bills", State.FITTED), 120, distributor);
+        assertThat(predictedP99Ns("bills"))
+                .as("twenty messages at once wait for tokens that one does not; seed %d", seed)
+                .isGreaterThan(3 * predictedP99Ns("orders"));
+    }
+
+    private long predictedP99Ns(String topic) {
+        return cluster.stored(topic).parts().stream()
+                .mapToLong(Decision.Part::predictedP99Ns)
+                .max()
+                .orElseThrow();
+    }
+
+    /**
+     * A broker whose messages take long on their way to consumers elsewhere is slow, however fast they pass its limit.
+     */
+    @Test
+    void shouldJudgeABrokerByWhatItsMessagesTakeUntilConsumersAtOtherBrokersHaveThem() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.consumersAt = cluster.brokers.get(3);
+        cluster.slowness = (broker, rate) -> rate > 500 ? 0.2 : 0.0;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 600, distributor);
+        assertThat(cluster.stored("orders").parts())
+                .as("seed %d", seed)
+                .hasSizeGreaterThan(1)
+                .allMatch(part -> part.rate() <= 500);
+        // What was measured in the rounds before is not shown any more then.
+        cluster.pass(60, distributor);
+        PlacementView.OfTopic view =
+                distributor.questions().explain(ORDERS, cluster.nowNs).orElseThrow();
+        assertThat(view.brokers()).allMatch(part -> part.measuredP99Ms() != null && part.measuredP99Ms() < 10);
+    }
+
+    @Test
+    void shouldNotBlameBrokersForSlowConsumers() {
+        cluster.publishers("orders", 40, 20, 0);
+        cluster.latePart = 0.5;
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        Decision decision = cluster.stored("orders");
+        assertThat(decision.parts()).hasSize(1);
+        PlacementView.OfPart part = distributor
+                .questions()
+                .explain(ORDERS, cluster.nowNs)
+                .orElseThrow()
+                .brokers()
+                .get(0);
+        assertThat(part.measuredP99Ms()).isLessThan(2);
+        assertThat(part.lateP99Ms()).as("shown apart").isGreaterThan(1_000);
+        assertThat(part.lateRate()).isPositive();
+        cluster.pass(120, distributor);
+        assertThat(cluster.stored("orders").revision())
+                .as("nobody is moved for it")
+                .isEqualTo(decision.revision());
+    }
+
+    /** Ten publishers that send at the same instants, and say nothing of it: by the formula one broker would do. */
+    @Test
+    void shouldForecastByWhatWasRecordedLive() {
+        for (BrokerId broker : cluster.brokers) {
+            cluster.store.calibrated(
+                    new Decisions.Capacity(broker, 100_000, 10_000_000, 1, 10_000, 20_000, 10, 100_000));
+        }
+        cluster.limits.clear();
+        cluster.topic("orders", 1_100, 30).publishers("orders", 40, 25, 0);
+        cluster.topic("bills", 1_100, 30).publishers("bills", 40, 25, 0);
+        Distributor distributor = cluster.distributor("one");
+        for (BrokerId broker : cluster.brokers) {
+            SendingRecording recording = new SendingRecording(ORDERS, SendingRecording.MOST, 10_000_000_000L);
+            recording.begin(0, 1_700_000_000_000_000_000L);
+            for (long instant = 0; instant < 250; instant++) {
+                for (PlacedCluster.Publisher each : cluster.publishers.values()) {
+                    if (each.topic().equals(ORDERS) && each.at().equals(broker)) {
+                        recording.sent(each.id(), 1, instant * 40_000_000L);
+                    }
+                }
+            }
+            RecordedTraces.Part.of(broker, recording).forEach(distributor::recorded);
+        }
+        cluster.until(() -> cluster.is("orders", State.FITTED) && cluster.is("bills", State.FITTED), 120, distributor);
+        assertThat(cluster.stored("orders").reasons())
+                .anyMatch(reason -> reason.contains("forecasts go by 10000 sendings that were recorded live"));
+        assertThat(cluster.stored("bills").reasons()).noneMatch(reason -> reason.contains("recorded live"));
+        assertThat(predictedP99Ns("orders"))
+                .as("forty messages at once wait for tokens; seed %d", seed)
+                .isGreaterThan(3 * predictedP99Ns("bills"));
+    }
+
+    @Test
+    void shouldPlaceOnlyTopicsThatSomebodyRegisteredFor() {
+        cluster.registeredOnly = true;
+        cluster.topic("bills", 100_000, 1_000);
+        cluster.publishers("orders", 20, 20, 0).publishers("bills", 20, 20, 0);
+        cluster.publishers.computeIfPresent(1L, (id, each) -> each.registering(PlacementTable.UNNAMED));
+        Distributor distributor = cluster.distributor("one");
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, distributor);
+        cluster.pass(30, distributor);
+        assertThat(cluster.stored("orders").homes())
+                .as("everybody of that topic")
+                .hasSize(20);
+        assertThat(cluster.store.get(new TopicName("bills"))).isEmpty();
+        assertThat(cluster.store.registeredTopics(0).orElseThrow().topics()).containsExactly(ORDERS);
+        assertThat(distributor.idle(cluster.nowNs)).isFalse();
+
+        cluster.publishers.computeIfPresent(1L, (id, each) -> each.registering(PlacementTable.NOT_REGISTERED));
+        cluster.publishers.remove(1L);
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 60, distributor);
+        cluster.pass(10, distributor);
+        assertThat(cluster.store.registrations()).isEmpty();
+        assertThat(distributor.idle(cluster.nowNs)).isTrue();
+
+        assertThat(distributor.declare(new TopicName("bills"), 77, 5, "", cluster.nowNs, cluster.nowMs()))
+                .isInstanceOf(Registration.Registered.class);
+        cluster.until(() -> cluster.is("bills", State.FITTED), 60, distributor);
+        assertThat(cluster.stored("bills").homes())
+                .as("those that were there already, too")
+                .hasSize(21);
+    }
+
+    @Test
+    void shouldTakeBackWhatWasPlacedOfATopicThatWentWhileNobodyDecided() {
+        cluster.publishers("orders", 20, 20, 0);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, cluster.distributor("one"));
+        cluster.limits.clear();
+        cluster.publishers.clear();
+        cluster.registeredOnly = true;
+        Distributor successor = cluster.distributor("two");
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 90, successor);
+        cluster.tick(successor);
+        assertThat(successor.idle(cluster.nowNs)).isTrue();
+    }
+
+    @Test
+    void shouldTakeBackWhatWasPlacedWhenNobodyIsRegisteredForItAnyMore() {
+        cluster.publishers("orders", 20, 20, 0);
+        cluster.until(() -> cluster.is("orders", State.FITTED), 60, cluster.distributor("for all topics"));
+        cluster.registeredOnly = true;
+        Distributor distributor = cluster.distributor("for registered ones");
+        cluster.until(() -> cluster.is("orders", State.DISSOLVED), 60, distributor);
+        cluster.pass(10, distributor);
+        assertThat(distributor.idle(cluster.nowNs)).isTrue();
     }
 }

@@ -25,13 +25,23 @@ final class PlacedCluster {
     static final long TICK_NS = 500_000_000L;
     static final int TICK_SLOTS = (int) (TICK_NS / PlacementTable.SLOT_NS);
     static final long OBJECTIVE_NS = 10_000_000L;
+    static final long TTL_MS = 3_600_000;
 
     /** The part of a broker's messages that is too slow when it carries so many a second. */
     interface Slowness {
         double part(BrokerId broker, double rate);
     }
 
-    record Publisher(TopicName topic, long id, double rate, String group, BrokerId at) {}
+    /** @param registered as a broker's table says it */
+    record Publisher(TopicName topic, long id, double rate, double size, byte registered, String group, BrokerId at) {
+        Publisher movedTo(BrokerId broker) {
+            return new Publisher(topic, id, rate, size, registered, group, broker);
+        }
+
+        Publisher registering(byte how) {
+            return new Publisher(topic, id, rate, size, how, group, at);
+        }
+    }
 
     private static final class Reporter {
         private long session = 1;
@@ -51,8 +61,17 @@ final class PlacedCluster {
 
     private long[] burstsOfGroups = new long[0];
     Slowness slowness = (broker, rate) -> 0;
+    /** The broker that has all consumers; null: each has consumers for what passes there. */
+    BrokerId consumersAt;
+    /** The part of the messages that waits for consumers, for five seconds. */
+    double latePart;
+
     double capacity = 1_000;
+    /** What those that come from now on send at once. */
+    double size = 1;
+
     Policy policy = Policy.SRTM;
+    boolean registeredOnly;
     long nowNs = 1_000_000_000L;
 
     PlacedCluster(long seed, int count) {
@@ -76,6 +95,8 @@ final class PlacedCluster {
                             new TopicName(topic),
                             id,
                             rate,
+                            size,
+                            PlacementTable.NOT_REGISTERED,
                             groups == 0 ? "" : "g" + i % groups,
                             brokers.get(i % brokers.size())));
         }
@@ -91,11 +112,14 @@ final class PlacedCluster {
                         capacity,
                         new LoadDistribution.Settings(2_000_000_000L, 60_000_000_000L, true),
                         30_000_000_000L,
-                        300_000_000_000L),
+                        300_000_000_000L,
+                        TTL_MS,
+                        registeredOnly),
                 topic -> Optional.ofNullable(limits.get(topic)),
                 random,
                 nowNs);
         look(distributor);
+        distributor.registered(store.registrations(), nowNs);
         return distributor;
     }
 
@@ -106,6 +130,18 @@ final class PlacedCluster {
         distributor.topics().objectives(store.objectives());
         distributor.topics().policies(store.policies());
         changes.decisions().forEach(decision -> distributor.stored(decision, nowNs));
+    }
+
+    long nowMs() {
+        return nowNs / 1_000_000;
+    }
+
+    /** The registrations that a distributor wants to be written. */
+    void storeRegistrations(Distributor distributor) {
+        Registrations.Batch batch = distributor.publishers().registrations().take(nowNs);
+        if (!batch.isEmpty()) {
+            store.register(batch.put(), batch.gone());
+        }
     }
 
     /** Time passes, brokers report, the distributors work. */
@@ -126,7 +162,8 @@ final class PlacedCluster {
         for (Distributor distributor : distributors) {
             look(distributor);
             distributor.toBeAsked().forEach(broker -> reporter(broker, distributor).all = true);
-            proposals.put(distributor, distributor.work(nowNs));
+            proposals.put(distributor, distributor.work(nowNs, nowMs()));
+            storeRegistrations(distributor);
         }
         proposals.forEach((distributor, some) -> some.forEach(proposal -> store(distributor, proposal)));
     }
@@ -196,7 +233,8 @@ final class PlacedCluster {
                 topics.add(ofTopic(broker, topic, some, List.of()));
             }
         });
-        return new Report(broker, reporter.session, reporter.number++, TICK_NS, topics, burstsAt(broker));
+        return new Report(
+                broker, reporter.session, reporter.number++, TICK_NS, topics, burstsAt(broker), deliveredAt(broker));
     }
 
     int hiddenGroup(long id) {
@@ -224,19 +262,39 @@ final class PlacedCluster {
     }
 
     private void report(BrokerId broker, Distributor distributor) {
-        if (distributor.report(reportOf(broker, distributor), nowNs) == Distributor.Heard.GAP) {
+        if (distributor.report(reportOf(broker, distributor), nowNs, nowMs()) == Distributor.Heard.GAP) {
             reporter(broker, distributor).all = true;
         }
     }
 
-    private Report.OfTopic ofTopic(BrokerId broker, TopicName topic, List<Publisher> news, List<Long> left) {
-        Optional<Decision> decision = store.get(topic);
-        double rate = rateAt(topic, broker);
-        int messages = (int) Math.round(rate * TICK_NS / 1e9);
+    /** What the broker's consumers got, of each broker that let messages pass. */
+    private List<Report.Delivered> deliveredAt(BrokerId broker) {
+        List<Report.Delivered> delivered = new ArrayList<>();
+        for (TopicName topic : limits.keySet()) {
+            for (BrokerId home : consumersAt == null ? List.of(broker) : brokers) {
+                if (consumersAt == null || consumersAt.equals(broker)) {
+                    DelayCounts late = new DelayCounts();
+                    int waited = (int) (latePart * rateAt(topic, home) * TICK_NS / 1e9);
+                    if (waited > 0) {
+                        late.add(5_000_000_000L, waited);
+                    }
+                    delivered.add(new Report.Delivered(
+                            topic,
+                            home,
+                            store.get(topic).map(Decision::revision).orElse(0L),
+                            Report.sparse(delays(topic, home, slowness.part(home, rateAt(topic, home)))),
+                            Report.sparse(late.take())));
+                }
+            }
+        }
+        return delivered;
+    }
+
+    private DelayCounts.Window delays(TopicName topic, BrokerId home, double slowPart) {
+        int messages = (int) Math.round(rateAt(topic, home) * TICK_NS / 1e9);
         int slow = 0;
-        double part = slowness.part(broker, rate);
         for (int i = 0; i < messages; i++) {
-            slow += random.nextDouble() < part ? 1 : 0;
+            slow += random.nextDouble() < slowPart ? 1 : 0;
         }
         DelayCounts counts = new DelayCounts();
         if (messages > slow) {
@@ -245,20 +303,32 @@ final class PlacedCluster {
         if (slow > 0) {
             counts.add(50_000_000, slow);
         }
+        return counts.take();
+    }
+
+    private Report.OfTopic ofTopic(BrokerId broker, TopicName topic, List<Publisher> news, List<Long> left) {
+        Optional<Decision> decision = store.get(topic);
+        DelayCounts.Window passed = delays(topic, broker, 0);
         String[] groups = news.stream().map(Publisher::group).toArray(String[]::new);
         float[] rates = new float[news.size()];
+        float[] sizes = new float[rates.length];
+        byte[] registered = new byte[rates.length];
         for (int i = 0; i < rates.length; i++) {
             rates[i] = (float) news.get(i).rate;
+            sizes[i] = (float) news.get(i).size;
+            registered[i] = news.get(i).registered;
         }
         return new Report.OfTopic(
                 topic,
                 decision.map(Decision::revision).orElse(0L),
                 news.stream().mapToLong(Publisher::id).toArray(),
                 rates,
+                sizes,
+                registered,
                 groups,
                 left.stream().mapToLong(Long::longValue).toArray(),
-                messages,
-                Report.sparse(counts.take()));
+                passed.batches(),
+                Report.sparse(passed));
     }
 
     /** What publishers of a topic send to a broker, by what is decided now. */

@@ -3,6 +3,7 @@ package io.weir.supervisor.placement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import akka.actor.testkit.typed.javadsl.ActorTestKit;
+import akka.actor.testkit.typed.javadsl.FishingOutcomes;
 import akka.actor.testkit.typed.javadsl.ManualTime;
 import akka.actor.testkit.typed.javadsl.TestProbe;
 import akka.actor.typed.ActorRef;
@@ -13,6 +14,7 @@ import io.weir.limiter.supply.gate.algorithm.Lease;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.supervisor.placement.Decision.Part;
 import io.weir.supervisor.placement.Decision.State;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.topics.federation.PlacementTable;
 import io.weir.topics.path.MessagePath;
 import io.weir.topics.path.PathSettings;
@@ -97,19 +99,24 @@ class PlacementAgentTest {
                 },
                 System::nanoTime);
         Gates gates = new Gates(new Holder(HERE, 1), new Lease(1_000_000_000L), 0, loop::wakeUp);
-        path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, topic -> {}, System::nanoTime);
-        agent = kit.spawn(PlacementAgent.create(
+        path = MessagePath.start(loop, gateway, PathSettings.defaults(), gates, (topic, token) -> {}, System::nanoTime);
+        agent = agent(table, false);
+    }
+
+    private ActorRef<PlacementAgent.Command> agent(PlacementTable of, boolean registeredOnly) {
+        return kit.spawn(PlacementAgent.create(new PlacementAgent.Dependencies(
                 HERE,
                 path,
-                table,
+                of,
                 store,
                 Runnable::run,
                 singleton.getRef(),
                 placed::set,
                 EVERY,
-                SESSION,
+                () -> SESSION,
                 clock::get,
-                wallClock::get));
+                wallClock::get,
+                registeredOnly)));
     }
 
     @AfterEach
@@ -126,12 +133,20 @@ class PlacementAgentTest {
 
     /** Publishes as the message path does, and answers where it would go; null: nowhere else. */
     private BrokerId publish(long id, String group, double expectedRate, int messages) {
+        return onPath(() -> publishHere(id, group, expectedRate, messages));
+    }
+
+    private BrokerId publishHere(long id, String group, double expectedRate, int messages) {
+        return publishHere(table, id, group, expectedRate, messages);
+    }
+
+    private BrokerId publishHere(PlacementTable to, long id, String group, double expectedRate, int messages) {
         byte[] name = ORDERS.value().getBytes(StandardCharsets.US_ASCII);
         PublishRequest request = new PublishRequest()
                 .begin(new Someone(id, group, expectedRate), 0, ByteBuffer.wrap(name), clock.get())
                 .topic(0, name.length)
                 .batch(0, 0, messages);
-        return onPath(() -> table.homeOf(request));
+        return to.homeOf(request);
     }
 
     /** Half a second passes, and what the agent then reports. */
@@ -278,7 +293,7 @@ class PlacementAgentTest {
         int publishers = 2 * Report.MOST_PUBLISHERS + 10;
         onPath(() -> {
             for (long id = 1; id <= publishers; id++) {
-                table.register(ORDERS, id, "g", 5);
+                publishHere(id, "g", 5, 1);
             }
             return true;
         });
@@ -349,5 +364,124 @@ class PlacementAgentTest {
         agent.tell(new PlacementAgent.LookNow());
         time.timePasses(Duration.ofSeconds(2));
         singleton.expectNoMessage(Duration.ofMillis(200));
+    }
+
+    @Test
+    void shouldTellWhatWasRecordedAndTellItAgainToASuccessor() {
+        publish(1, "", 5, 1);
+        report();
+        SendingRecording recording = new SendingRecording(ORDERS, 100, EVERY.toNanos());
+        onPath(() -> {
+            table.record(recording, clock.get(), 7_000);
+            return true;
+        });
+        publish(1, "", 5, 3);
+        clock.addAndGet(EVERY.toNanos());
+        time.timePasses(EVERY);
+        RecordedTraces.Part part = singleton
+                .fishForMessage(
+                        Duration.ofSeconds(10),
+                        message -> message instanceof Placement.Recorded
+                                ? FishingOutcomes.complete()
+                                : FishingOutcomes.continueAndIgnore())
+                .stream()
+                .map(message -> ((Placement.Recorded) message).part())
+                .findFirst()
+                .orElseThrow();
+        assertThat(part.topic()).isEqualTo(ORDERS);
+        assertThat(part.publishers()).containsExactly(1);
+        assertThat(part.messages()).containsExactly(3);
+        agent.tell(new PlacementAgent.SendAll());
+        clock.addAndGet(EVERY.toNanos());
+        time.timePasses(EVERY);
+        singleton.fishForMessage(
+                Duration.ofSeconds(10),
+                message -> message instanceof Placement.Recorded
+                        ? FishingOutcomes.complete()
+                        : FishingOutcomes.continueAndIgnore());
+    }
+
+    /** An agent of its own, since the usual one is for all topics and would report. */
+    private ActorRef<PlacementAgent.Command> sleeper(AtomicReference<PlacementTable> of) {
+        kit.stop(agent);
+        store.calls = 0;
+        AtomicReference<ActorRef<PlacementAgent.Command>> self = new AtomicReference<>();
+        of.set(new PlacementTable(HERE, () -> self.get().tell(new PlacementAgent.SomebodyRegistered())));
+        self.set(agent(of.get(), true));
+        return self.get();
+    }
+
+    /** What the singleton was told, or null if it is nothing within a moment. */
+    private Placement.Command next() {
+        try {
+            return singleton.receiveMessage(Duration.ofMillis(100));
+        } catch (AssertionError e) {
+            return null;
+        }
+    }
+
+    @Test
+    void shouldDoNothingWhileNobodyRegisters() {
+        AtomicReference<PlacementTable> some = new AtomicReference<>();
+        sleeper(some);
+        for (int i = 0; i < 1_000; i++) {
+            assertThat(publishHere(some.get(), i + 1, "", 0, 1)).isNull();
+        }
+        clock.addAndGet(Duration.ofHours(1).toNanos());
+        time.timePasses(Duration.ofHours(1));
+        singleton.expectNoMessage(Duration.ofMillis(200));
+        assertThat(store.calls).as("one look at the start, in an hour").isLessThanOrEqualTo(2);
+        assertThat(some.get().take()).as("nobody is counted").isEmpty();
+    }
+
+    @Test
+    void shouldReportFromTheFirstRegistrationHereOnAndRestWhenThereIsNoneAnyMore() {
+        AtomicReference<PlacementTable> some = new AtomicReference<>();
+        sleeper(some);
+        onPath(() -> publishHere(some.get(), 1, "north", 0, 1));
+        await("it is awake", EVERY, () -> next() != null);
+        boolean told = false;
+        for (int i = 0; i < 10 && !told; i++) {
+            onPath(() -> publishHere(some.get(), 1, "north", 0, 1));
+            told = report().topics().stream()
+                    .anyMatch(of -> of.topic().equals(ORDERS) && of.registered()[0] == PlacementTable.UNNAMED);
+        }
+        assertThat(told).isTrue();
+        for (int look = 0; look < 25; look++) {
+            clock.addAndGet(EVERY.toNanos());
+            time.timePasses(EVERY);
+            onPath(() -> true);
+        }
+        await("it rests", EVERY, () -> {
+            clock.addAndGet(EVERY.toNanos());
+            return next() == null;
+        });
+        int calls = store.calls;
+        time.timePasses(Duration.ofHours(1));
+        singleton.expectNoMessage(Duration.ofMillis(200));
+        assertThat(store.calls).isLessThanOrEqualTo(calls + 2);
+    }
+
+    @Test
+    void shouldReportWhoRegisteredBeforeItStarted() {
+        kit.stop(agent);
+        PlacementTable early = new PlacementTable(HERE, () -> {});
+        onPath(() -> publishHere(early, 1, "north", 0, 1));
+        agent(early, true);
+        await("it is awake", EVERY, () -> next() != null);
+    }
+
+    @Test
+    void shouldFollowTopicsThatSomebodyRegisteredForElsewhere() {
+        AtomicReference<PlacementTable> some = new AtomicReference<>();
+        ActorRef<PlacementAgent.Command> sleeper = sleeper(some);
+        store.register(List.of(new Decisions.Registered(ORDERS, 99, 5, "", true, 0)), List.of());
+        sleeper.tell(new PlacementAgent.LookNow());
+        await("it follows the topic", EVERY, () -> {
+            clock.addAndGet(EVERY.toNanos());
+            onPath(() -> publishHere(some.get(), 1, "", 0, 1));
+            return next() instanceof Placement.Reported reported
+                    && reported.report().topics().stream().anyMatch(of -> of.ids().length == 1);
+        });
     }
 }

@@ -8,6 +8,7 @@ import akka.actor.testkit.typed.javadsl.TestProbe;
 import akka.actor.typed.ActorRef;
 import com.typesafe.config.ConfigFactory;
 import io.weir.config.CrossesNodes;
+import io.weir.config.WeirSettings.PlacementMode;
 import io.weir.config.WeirSettings.PlacementSettings;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.Limit;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -36,6 +38,8 @@ class PlacementTest {
     private final StoredDecisions store = new StoredDecisions();
     private final AtomicLong clock = new AtomicLong(1_000_000_000L);
     private final TestProbe<PlacementAgent.Command> agent = kit.createTestProbe();
+    private final AtomicInteger news = new AtomicInteger();
+    private PlacementMode mode = PlacementMode.ALL;
     private int number;
 
     @AfterEach
@@ -93,7 +97,8 @@ class PlacementTest {
     void shouldAskForEverythingWhenItMissedSomething() {
         ActorRef<Placement.Command> placement = placement("one");
         await("it has read the store", placement, () -> {
-            placement.tell(new Placement.Reported(new Report(HERE, 7, 3, 1_000, List.of(), List.of()), agent.getRef()));
+            placement.tell(new Placement.Reported(
+                    new Report(HERE, 7, 3, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
             return agent.receiveSeveralMessages(0).isEmpty() && askedForAll();
         });
     }
@@ -102,23 +107,25 @@ class PlacementTest {
     void shouldRegisterWhoeverSaysWhoItIsAndRefuseAnotherGroup() {
         ActorRef<Placement.Command> placement = placement("one");
         TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
-        assertThat(outcomes.receiveMessage().cause())
-                .as("before the broker has reported")
-                .isEqualTo(Placement.RegisterRefusal.NOT_YET);
         run(placement, 3);
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "north", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isNull();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 6, "north", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 6, "north", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).as("again").isNull();
-        placement.tell(new Placement.Register(HERE, ORDERS, 77, 5, "south", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "south", outcomes.getRef()));
         Placement.RegisterOutcome refused = outcomes.receiveMessage();
         assertThat(refused.cause()).isEqualTo(Placement.RegisterRefusal.CONTRADICTORY_GROUP);
         assertThat(refused.text()).contains("publisher 77", "'south'", "'north'");
-        placement.tell(new Placement.Register(HERE, ORDERS, 78, -1, "", outcomes.getRef()));
+        placement.tell(new Placement.Register(ORDERS, 78, -1, "", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.IMPOSSIBLE_RATE);
-        placement.tell(new Placement.Register(HERE, new TopicName("other"), 77, 5, "", outcomes.getRef()));
+        placement.tell(new Placement.Register(new TopicName("other"), 77, 5, "", outcomes.getRef()));
         assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.UNKNOWN_TOPIC);
+
+        assertThat(store.registrations())
+                .as("stored before it was answered")
+                .extracting(Decisions.Registered::id, Decisions.Registered::rate, Decisions.Registered::group)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple(77L, 6.0, "north"));
+        assertThat(news.get()).as("every broker looks").isPositive();
 
         TestProbe<Placement.Explained> explained = kit.createTestProbe();
         placement.tell(new Placement.Explain(ORDERS, explained.getRef()));
@@ -127,6 +134,79 @@ class PlacementTest {
         await("it is placed with the others", placement, () -> store.get(ORDERS)
                 .filter(decision -> decision.homes().containsKey(77L))
                 .isPresent());
+
+        placement.tell(new Placement.Unregister(ORDERS, 78, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isEqualTo(Placement.RegisterRefusal.NOT_REGISTERED);
+        store.away = true;
+        placement.tell(new Placement.Unregister(ORDERS, 77, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause())
+                .as("the store is away")
+                .isEqualTo(Placement.RegisterRefusal.NOT_YET);
+        store.away = false;
+        await("it is written when the store is back", placement, () -> store.registrations()
+                .isEmpty());
+    }
+
+    @Test
+    void shouldDoNothingWhileNobodyIsRegistered() {
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("one");
+        assertThat(view(placement).brokers()).isEmpty();
+        long read = store.calls;
+        assertThat(read).as("once at the start").isLessThanOrEqualTo(2);
+        clock.addAndGet(3_600_000_000_000L);
+        time.timePasses(Duration.ofHours(1));
+        placement.tell(
+                new Placement.Reported(new Report(HERE, 7, 0, 1_000, List.of(), List.of(), List.of()), agent.getRef()));
+        assertThat(view(placement).topics()).isEmpty();
+        assertThat(store.calls).as("in an hour").isEqualTo(read);
+        assertThat(news.get()).isZero();
+        agent.expectNoMessage(Duration.ofMillis(100));
+    }
+
+    @Test
+    void shouldWakeWhenSomebodyRegistersAndRestWhenNobodyIsLeft() {
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("one");
+        TestProbe<Placement.RegisterOutcome> outcomes = kit.createTestProbe();
+        placement.tell(new Placement.Register(ORDERS, 77, 5, "north", outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).as("the first one, too").isNull();
+        assertThat(store.registrations()).hasSize(1);
+        assertThat(news.get()).as("brokers that are asleep look").isPositive();
+        await("it is placed", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.homes().containsKey(77L))
+                .isPresent());
+        placement.tell(new Placement.Unregister(ORDERS, 77, outcomes.getRef()));
+        assertThat(outcomes.receiveMessage().cause()).isNull();
+        await("it is taken back", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.state() == State.DISSOLVED)
+                .isPresent());
+        for (int i = 0; i < 30; i++) {
+            pass();
+            view(placement);
+        }
+        long read = store.calls;
+        for (int i = 0; i < 30; i++) {
+            pass();
+            view(placement);
+        }
+        assertThat(store.calls).isEqualTo(read);
+    }
+
+    @Test
+    void shouldWakeByItselfWhenItsPredecessorLeftRegistrations() {
+        store.register(List.of(new Decisions.Registered(ORDERS, 77, 5, "north", true, 0)), List.of());
+        mode = PlacementMode.REGISTERED;
+        ActorRef<Placement.Command> placement = placement("two");
+        await("it is placed", placement, () -> store.get(ORDERS)
+                .filter(decision -> decision.homes().containsKey(77L))
+                .isPresent());
+    }
+
+    private PlacementView view(ActorRef<Placement.Command> placement) {
+        TestProbe<PlacementView> views = kit.createTestProbe();
+        placement.tell(new Placement.Show("", 1, views.getRef()));
+        return views.receiveMessage();
     }
 
     private boolean askedForAll() {
@@ -193,7 +273,7 @@ class PlacementTest {
                 0,
                 0,
                 1,
-                List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99)),
+                List.of(new PlacementView.OfPart("b1", 5, 100, 100, 2, null, 1.5, 99, 1.25, 2, 30.5)),
                 List.of("r"),
                 1,
                 List.of(new PlacementView.OfGroup("found-1", true, 3, 30, 3, 2)),
@@ -204,7 +284,8 @@ class PlacementTest {
                 new Placement.Show("a", 5, views.getRef()),
                 new Placement.Explain(ORDERS, explained.getRef()),
                 new Placement.Explained(Optional.of(topic)),
-                new Placement.Register(HERE, ORDERS, 7, 2.5, "north", registered.getRef()),
+                new Placement.Register(ORDERS, 7, 2.5, "north", registered.getRef()),
+                new Placement.Unregister(ORDERS, 7, registered.getRef()),
                 new Placement.RegisterOutcome(Placement.RegisterRefusal.CONTRADICTORY_GROUP, "why"),
                 new Placement.RegisterOutcome(null, ""),
                 new Placement.Explained(Optional.empty()),
@@ -226,6 +307,11 @@ class PlacementTest {
                         null))) {
             kit.serializationTestKit().verifySerialization(message, true);
         }
+        Placement.Recorded recorded = new Placement.Recorded(
+                new RecordedTraces.Part(HERE, ORDERS, 5, 6, 0, 1, new long[] {-7}, new long[] {3}, new int[] {2}));
+        assertThat((Object) kit.serializationTestKit().verifySerialization(recorded, false))
+                .usingRecursiveComparison()
+                .isEqualTo(recorded);
         Placement.Reported reported = new Placement.Reported(report(0), agent.getRef());
         Object back = kit.serializationTestKit().verifySerialization(reported, false);
         assertThat(back).usingRecursiveComparison().isEqualTo(reported);
@@ -234,7 +320,7 @@ class PlacementTest {
     private ActorRef<Placement.Command> placement(String me) {
         return kit.spawn(Placement.create(new Placement.Dependencies(
                 new PlacementSettings(
-                        true,
+                        mode,
                         "srtm",
                         Duration.ofMillis(10),
                         1_000,
@@ -243,14 +329,17 @@ class PlacementTest {
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(30),
                         Duration.ofMinutes(5),
-                        true),
+                        true,
+                        Duration.ofHours(1)),
                 me,
                 topic -> topic.equals(ORDERS) ? Optional.of(Limit.of(10_000, 100)) : Optional.empty(),
                 store,
                 Runnable::run,
                 new PlacementCounters(),
+                news::incrementAndGet,
                 new Random(1),
-                clock::get)));
+                clock::get,
+                () -> clock.get() / 1_000_000)));
     }
 
     private void run(ActorRef<Placement.Command> placement, int seconds) {
@@ -288,9 +377,11 @@ class PlacementTest {
     private Report report(int of) {
         long[] ids = of % 20 == 0 ? LongStream.rangeClosed(1, 10).toArray() : new long[0];
         float[] rates = new float[ids.length];
+        float[] sizes = new float[ids.length];
         String[] groups = new String[ids.length];
         for (int i = 0; i < ids.length; i++) {
             rates[i] = 20;
+            sizes[i] = 1;
             groups[i] = "";
         }
         long revision =
@@ -301,7 +392,11 @@ class PlacementTest {
                 session,
                 of % 20,
                 500_000_000L,
-                List.of(new Report.OfTopic(ORDERS, revision, ids, rates, groups, new long[0], 100, new int[] {5, 100})),
-                List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})));
+                List.of(new Report.OfTopic(
+                        ORDERS, revision, ids, rates, sizes, new byte[ids.length], groups, new long[0], 100, new int[] {
+                            5, 100
+                        })),
+                List.of(new Report.Bursts(ORDERS, 1_000 + 50L * of, new long[] {1, -2}, new long[] {1, 1L << 63})),
+                List.of(new Report.Delivered(ORDERS, HERE, revision, new int[] {5, 100}, new int[] {7, 3})));
     }
 }

@@ -4,9 +4,11 @@ import io.weir.config.value.TopicName;
 import io.weir.supervisor.placement.algorithm.Policy;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** The store's part, in memory, with all that was ever written. */
 final class StoredDecisions implements Decisions {
@@ -16,8 +18,14 @@ final class StoredDecisions implements Decisions {
     private final List<Capacity> capacities = new ArrayList<>();
     private final Map<TopicName, Long> objectives = new HashMap<>();
     private final Map<TopicName, Policy> policies = new HashMap<>();
+    private final Map<List<Object>, Registered> registrations = new LinkedHashMap<>();
+    private long registrationNumber = 1;
     private long change;
     boolean away;
+    /** How often anybody asked for or wrote anything. */
+    int calls;
+    /** How many times registrations were written. */
+    int registrationBatches;
 
     @Override
     public synchronized boolean replace(long expectedRevision, Decision decision) {
@@ -33,6 +41,7 @@ final class StoredDecisions implements Decisions {
     }
 
     private void answer() {
+        calls++;
         if (away) {
             throw new IllegalStateException("the store is away");
         }
@@ -92,5 +101,30 @@ final class StoredDecisions implements Decisions {
     public synchronized Map<TopicName, Long> objectives() {
         answer();
         return Map.copyOf(objectives);
+    }
+
+    @Override
+    public synchronized void register(List<Registered> put, List<Registered> gone) {
+        answer();
+        registrationBatches++;
+        registrationNumber++;
+        put.forEach(each -> registrations.put(List.of(each.topic(), each.id()), each));
+        gone.forEach(each -> registrations.remove(List.of(each.topic(), each.id())));
+    }
+
+    @Override
+    public synchronized List<Registered> registrations() {
+        answer();
+        return List.copyOf(registrations.values());
+    }
+
+    @Override
+    public synchronized Optional<RegisteredTopics> registeredTopics(long known) {
+        answer();
+        return known == registrationNumber
+                ? Optional.empty()
+                : Optional.of(new RegisteredTopics(
+                        registrationNumber,
+                        registrations.values().stream().map(Registered::topic).collect(Collectors.toSet())));
     }
 }

@@ -49,7 +49,7 @@ class BrokerRegistryTest {
             registry.awaitStore();
             List<Long> mine = new ArrayList<>();
             for (int i = 0; i < each; i++) {
-                mine.add(registry.nextIncarnation(settings, "a link"));
+                mine.add(registry.nextIncarnation(settings, life -> "a link"));
             }
             return mine;
         });
@@ -105,8 +105,8 @@ class BrokerRegistryTest {
         WeirSettings settings = patient(store, "b1");
         BrokerRegistry registry = registry(settings);
         registry.awaitStore();
-        long first = registry.nextIncarnation(settings, "a link");
-        long second = registry.nextIncarnation(settings, "a link");
+        long first = registry.nextIncarnation(settings, life -> "a link");
+        long second = registry.nextIncarnation(settings, life -> "a link");
 
         registry.markStopped(settings.broker().id(), first);
         assertThat(registry.brokers())
@@ -246,5 +246,18 @@ class BrokerRegistryTest {
         environment.put("WEIR_STORE_START_TIMEOUT", "1s");
         environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "1s");
         return SettingsLoader.load(Optional.empty(), environment).settings();
+    }
+
+    @Test
+    void shouldRefuseAStoreThatCanLoseCommitsUnlessThatIsMeant() {
+        RunningStore store = start();
+        store.execute("ALTER ROLE weir IN DATABASE " + store.name() + " SET synchronous_commit = off");
+        assertThatThrownBy(() -> registry(patient(store, "b1")).awaitStore())
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("synchronous_commit = off")
+                .hasMessageContaining("weir.store.may-lose-commits");
+        Map<String, String> environment = store.environment("b2", Path.of("/tmp"));
+        environment.put("WEIR_STORE_MAY_LOSE_COMMITS", "on");
+        registry(SettingsLoader.load(Optional.empty(), environment).settings()).awaitStore();
     }
 }

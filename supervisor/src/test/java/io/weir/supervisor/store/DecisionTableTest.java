@@ -10,6 +10,8 @@ import io.weir.supervisor.placement.Decision;
 import io.weir.supervisor.placement.Decision.Part;
 import io.weir.supervisor.placement.Decision.State;
 import io.weir.supervisor.placement.Decisions.Capacity;
+import io.weir.supervisor.placement.Decisions.Registered;
+import io.weir.supervisor.placement.Decisions.RegisteredTopics;
 import io.weir.supervisor.placement.algorithm.Policy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,6 +67,27 @@ class DecisionTableTest {
         table.replace(1, decision(2, "a"));
         assertThat(table.after(first).decisions()).hasSize(1);
         assertThat(table.after(first).upTo()).isGreaterThan(first);
+    }
+
+    @Test
+    void shouldKeepRegistrationsAndTellWhichTopicsHaveSome() {
+        List<DecisionTable> tables = tables(2);
+        DecisionTable table = tables.get(0);
+        RegisteredTopics none = table.registeredTopics(0).orElseThrow();
+        assertThat(none.topics()).isEmpty();
+        assertThat(table.registeredTopics(none.number())).isEmpty();
+        TopicName bills = new TopicName("bills");
+        Registered first = new Registered(ORDERS, -7, 12.5, "north", true, 1_000);
+        Registered second = new Registered(bills, 7, 0, "", false, 2_000);
+        table.register(List.of(first, second), List.of());
+        assertThat(tables.get(1).registrations()).containsExactlyInAnyOrder(first, second);
+        RegisteredTopics both = tables.get(1).registeredTopics(none.number()).orElseThrow();
+        assertThat(both.topics()).containsExactlyInAnyOrder(ORDERS, bills);
+
+        Registered renewed = new Registered(ORDERS, -7, 13, "north", true, 3_000);
+        tables.get(1).register(List.of(renewed), List.of(second, new Registered(bills, 99, 0, "", false, 0)));
+        assertThat(table.registrations()).containsExactly(renewed);
+        assertThat(table.registeredTopics(both.number()).orElseThrow().topics()).containsExactly(ORDERS);
     }
 
     @Test

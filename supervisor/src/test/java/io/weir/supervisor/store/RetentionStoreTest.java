@@ -60,7 +60,8 @@ class RetentionStoreTest {
                 SupplyTables tables = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(60))) {
             registry.awaitStore();
             for (int life = 1; life <= FORMER; life++) {
-                assertThat(registry.nextIncarnation(loaded.settings(), "link")).isEqualTo(life);
+                assertThat(registry.nextIncarnation(loaded.settings(), anyLife -> "link"))
+                        .isEqualTo(life);
             }
             long emptyNs = start(tables);
             fill(store, tables);
@@ -78,7 +79,7 @@ class RetentionStoreTest {
                     .isEqualTo(2);
             assertThat(rows(store, "weir_lease")).as("the live one's").isEqualTo(1);
             assertThat(tables.row(ME)).isPresent();
-            assertThat(registry.nextIncarnation(loaded.settings(), "link"))
+            assertThat(registry.nextIncarnation(loaded.settings(), life -> "link"))
                     .as("no life's number is given twice")
                     .isEqualTo(FORMER + 1);
             LOG.info(

@@ -397,7 +397,7 @@ class SupplyTablesTest {
     private long nextIncarnation(RunningStore store, String broker) {
         SettingsLoader loaded = store.settings(broker, dir);
         try (BrokerRegistry registry = new BrokerRegistry(loaded.settings().store())) {
-            return registry.nextIncarnation(loaded.settings(), "link");
+            return registry.nextIncarnation(loaded.settings(), life -> "link");
         }
     }
 

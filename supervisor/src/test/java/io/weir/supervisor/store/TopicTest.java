@@ -33,6 +33,7 @@ import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDefinition.Delivery;
 import io.weir.topics.definition.TopicDefinition.LimitSettings;
+import io.weir.topics.definition.TopicWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,6 +69,7 @@ class TopicTest {
         final RunningStore store;
         final SupplyTables limits;
         final TopicTable rows;
+        private final TopicWriter writer;
         private final SettingsLoader loaded;
         private final ExecutorService storeThreads = Executors.newFixedThreadPool(2);
         private final TopicName name;
@@ -86,12 +88,13 @@ class TopicTest {
                 registry.awaitStore();
             }
             limits = new SupplyTables(loaded.settings().store(), Duration.ofSeconds(10));
-            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10));
+            rows = new TopicTable(loaded.settings().store(), Duration.ofSeconds(10), new TopicQuotas(100_000, 10_000));
+            writer = new TopicWriter(rows, limits, storeThreads, minted -> {}, () -> {});
             begin();
         }
 
         Behavior<Topic.Command> topic(TopicName of) {
-            return Topic.create(of, limits, rows, storeThreads, () -> ME, () -> {}, Duration.ofMillis(200), patience);
+            return Topic.create(of, writer, () -> ME, Duration.ofMillis(200), patience);
         }
 
         void begin() {
@@ -590,6 +593,41 @@ class TopicTest {
             stage.finish(TOPIC);
             stage.ask(replyTo -> new Topic.ChangeLimit(null, null, null, null, Indicator.MEAN_RESPONSE_TIME, replyTo));
             assertThat(stage.last(TOPIC).indicator()).isEqualTo(Indicator.MEAN_RESPONSE_TIME);
+        }
+    }
+
+    @Test
+    void shouldRefuseATopicForWhichThereIsNoRoomAndMakeItWhenThereIs() {
+        try (Stage stage = new Stage(dir)) {
+            stage.store.execute("UPDATE weir_counter SET number = 100000 WHERE name = 'topics'");
+            Topic.Answer refused = stage.create();
+            assertThat(refused.outcome()).isEqualTo(Topic.Outcome.OVER_QUOTA);
+            assertThat(refused.problem())
+                    .contains("weir.topics.max-topics allows 100000")
+                    .contains("delete");
+            assertThat(refused.definition().exists()).isFalse();
+            stage.store.execute("UPDATE weir_counter SET number = 99999 WHERE name = 'topics'");
+            assertThat(stage.create().outcome()).isEqualTo(Topic.Outcome.IN_FORCE);
+        }
+    }
+
+    @Test
+    void shouldTellOneOfTwoEntitiesOfATopicToAskAgain() throws Exception {
+        try (Stage stage = new Stage(dir)) {
+            ActorRef<Topic.Command> other = stage.system.systemActorOf(stage.topic(TOPIC), "other", Props.empty());
+            stage.ask(other, Topic.Get::new).join();
+            stage.create();
+            Topic.Answer late = stage.ask(
+                            other,
+                            replyTo -> new Topic.Create(
+                                    new LimitSettings(1, MICROS, 0, Sharing.GOSSIP), DELIVERY, replyTo))
+                    .join();
+            assertThat(late.outcome()).isEqualTo(Topic.Outcome.ASK_AGAIN);
+            assertThat(late.problem()).contains("another broker").contains("ask again");
+            assertThat(stage.last(TOPIC).limit()).isEqualTo(share(1_000, 100));
+            assertThat(stage.ask(other, Topic.Get::new).join().definition().limit())
+                    .as("it has loaded what the first one wrote")
+                    .isEqualTo(LIMIT);
         }
     }
 }

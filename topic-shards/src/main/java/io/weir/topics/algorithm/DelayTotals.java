@@ -64,6 +64,15 @@ public record DelayTotals(long messages, long waited, double sumNs, long longest
         return 0;
     }
 
+    /** How many took at most so long; a class counts if most of it did. */
+    public long within(long delayNs) {
+        long within = 0;
+        for (int i = 0; i < counts.length && DelayCounts.middleNs(i) <= delayNs; i++) {
+            within += counts[i];
+        }
+        return within;
+    }
+
     /** 0 if there are none. */
     public double meanNs() {
         return messages == 0 ? 0 : sumNs / messages;

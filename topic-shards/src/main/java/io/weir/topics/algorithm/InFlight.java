@@ -1,7 +1,5 @@
 package io.weir.topics.algorithm;
 
-import java.util.Arrays;
-
 /**
  * What one consumer holds unacknowledged: found by message id, and listed by deadline. A consumer's time-out is the
  * same for all its messages, so a new deadline nearly always is the latest and joins at the list's end: no timer per
@@ -10,10 +8,16 @@ import java.util.Arrays;
  * <p>Most consumers acknowledge in the order in which they got their messages, and then the one that is looked for is
  * the list's first. So there is an index of the ids only from the first search that needs one on until nothing is in
  * flight.
+ *
+ * <p>A slot takes some 56 bytes. Beyond the first few, all tables share a {@link SlotBudget}: whoever adds asks
+ * {@link #hasRoom} first. {@link #trim} gives back what was not needed for a while.
  */
 public final class InFlight {
     public static final int NONE = -1;
 
+    private static final int LEAST = 16;
+
+    private final SlotBudget slots;
     private long[] ids;
     private long[] entries;
     private long[] sentNs;
@@ -29,9 +33,17 @@ public final class InFlight {
     private int head = NONE;
     private int tail = NONE;
     private int size;
+    /** The most since the last {@link #trim}. */
+    private int peak;
 
-    public InFlight() {
-        resize(16);
+    public InFlight(SlotBudget slots) {
+        this.slots = slots;
+        rebuild(LEAST);
+    }
+
+    /** Whether one more can be added. */
+    public boolean hasRoom() {
+        return firstFree != NONE || slots.has(ids.length);
     }
 
     /**
@@ -41,7 +53,8 @@ public final class InFlight {
      */
     public void add(long id, long entry, long nowNs, long deadlineNs) {
         if (firstFree == NONE) {
-            resize(ids.length * 2);
+            slots.take(ids.length);
+            rebuild(ids.length * 2);
         }
         int slot = firstFree;
         if (indexed) {
@@ -52,6 +65,9 @@ public final class InFlight {
         entries[slot] = entry;
         sentNs[slot] = nowNs;
         size++;
+        if (size > peak) {
+            peak = size;
+        }
         enlist(slot, deadlineNs);
     }
 
@@ -175,19 +191,58 @@ public final class InFlight {
         index[hole] = 0;
     }
 
-    private void resize(int slots) {
-        int old = ids == null ? 0 : ids.length;
-        ids = old == 0 ? new long[slots] : Arrays.copyOf(ids, slots);
-        entries = old == 0 ? new long[slots] : Arrays.copyOf(entries, slots);
-        sentNs = old == 0 ? new long[slots] : Arrays.copyOf(sentNs, slots);
-        deadlinesNs = old == 0 ? new long[slots] : Arrays.copyOf(deadlinesNs, slots);
-        before = old == 0 ? new int[slots] : Arrays.copyOf(before, slots);
-        after = old == 0 ? new int[slots] : Arrays.copyOf(after, slots);
-        for (int slot = slots - 1; slot >= old; slot--) {
-            after[slot] = firstFree;
-            firstFree = slot;
+    /** Now and then: a table four times as large as it had to be since the last call becomes smaller. */
+    public void trim() {
+        int wanted = LEAST;
+        while (wanted < 2 * peak) {
+            wanted *= 2;
         }
-        index = new int[slots * 2];
+        if (2 * wanted <= ids.length) {
+            slots.give(ids.length - wanted);
+            rebuild(wanted);
+        }
+        peak = size;
+    }
+
+    /** Its consumer is gone, and has nothing left. */
+    public void close() {
+        slots.give(ids.length - LEAST);
+        rebuild(LEAST);
+    }
+
+    /** What is listed moves into tables of that length, in the list's order. */
+    private void rebuild(int length) {
+        long[] oldIds = ids;
+        long[] oldEntries = entries;
+        long[] oldSentNs = sentNs;
+        long[] oldDeadlinesNs = deadlinesNs;
+        int[] oldAfter = after;
+        int from = head;
+        ids = new long[length];
+        entries = new long[length];
+        sentNs = new long[length];
+        deadlinesNs = new long[length];
+        before = new int[length];
+        after = new int[length];
+        index = new int[length * 2];
+        for (int slot = 0; slot < size; slot++) {
+            ids[slot] = oldIds[from];
+            entries[slot] = oldEntries[from];
+            sentNs[slot] = oldSentNs[from];
+            deadlinesNs[slot] = oldDeadlinesNs[from];
+            before[slot] = slot - 1;
+            after[slot] = slot + 1;
+            from = oldAfter[from];
+        }
+        head = size == 0 ? NONE : 0;
+        tail = size - 1;
+        if (size > 0) {
+            after[tail] = NONE;
+        }
+        firstFree = size < length ? size : NONE;
+        for (int slot = size; slot < length; slot++) {
+            after[slot] = slot + 1 < length ? slot + 1 : NONE;
+        }
         if (indexed) {
             makeIndex();
         }

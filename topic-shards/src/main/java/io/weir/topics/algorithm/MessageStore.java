@@ -1,9 +1,9 @@
 package io.weir.topics.algorithm;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntFunction;
 
 /**
  * The bodies of all messages that a broker holds, outside the heap, each once however many channels it waits in: they
@@ -16,23 +16,44 @@ import java.util.function.IntFunction;
  * blocks finds no room then.
  *
  * <pre>
- *  block: | int64 timestamp | int64 id | int32 length | int32 references | int64 due | uint16 length, context | body |
+ *  block: | int64 timestamp | int64 id | int32 length | int32 references | int32 owners | int64 due | uint16 length, context | body |
  * </pre>
  *
  * The two uppermost bits of the body's length say whether a message has a context and a time at which it is due; most
  * have neither, and then no room is taken for them. So a message of a hundred bytes takes two lines of the processor's
  * cache: slabs begin at such a line. A message is named by an {@code int}: the place of its block, in units of 32
  * bytes.
+ *
+ * <p>Every message is charged to its topic's {@link MemoryAccount}, and to that of its publisher's token if it has one:
+ * the bytes of its block, and each of its references. Slabs that nobody needed between two calls of {@link #trim} are
+ * given back.
  */
 public final class MessageStore {
     public static final int FULL = -1;
+    /** Topics that may have an account at a time. */
+    public static final int MAX_TOPICS = 1 << 20;
+    /** The greatest number of a token. */
+    public static final int MAX_TOKENS = (1 << 12) - 1;
+
+    /** Where slabs come from and go to. */
+    @FunctionalInterface
+    public interface Slabs {
+        /** @throws OutOfMemoryError if there is none */
+        ByteBuffer take(int bytes);
+
+        default void free(ByteBuffer slab) {}
+    }
 
     private static final int UNIT = 32;
     private static final int CACHE_LINE = 64;
-    private static final int HEADER = 24;
+    private static final int HEADER = 28;
     private static final int ID = 8;
     private static final int LENGTH = 16;
     private static final int REFERENCES = 20;
+    /** Above the topic's account, in the lower bits, the token's; 0 for none. */
+    private static final int OWNERS = 24;
+
+    private static final int TOPIC_BITS = 20;
     private static final int DUE_LENGTH = 8;
     private static final int WITH_CONTEXT = 1 << 31;
     private static final int WITH_DUE = 1 << 30;
@@ -43,7 +64,7 @@ public final class MessageStore {
     private static final int NONE = -1;
     private static final long RETRY_NS = TimeUnit.SECONDS.toNanos(60);
 
-    private final IntFunction<ByteBuffer> memory;
+    private final Slabs memory;
     private final int slabUnits;
     private final int unitBits;
     private int maxSlabs;
@@ -62,8 +83,20 @@ public final class MessageStore {
     private final int[] roomy;
     private final int[] idle;
     private int idleSlabs;
+    /** The fewest there were since the last {@link #trim}. */
+    private int leastIdle;
+
+    /** Slabs without memory. */
+    private final int[] unmade;
+
     private int slabsMade;
     private long messages;
+    private long entries;
+    private final MemoryAccount nobody = new MemoryAccount(0);
+    private MemoryAccount[] topics = {nobody};
+    private int topicsMade = 1;
+    private final ArrayDeque<MemoryAccount> spareTopics = new ArrayDeque<>();
+    private MemoryAccount[] tokens = {};
     /**
      * Units of blocks that messages have, and of ends of slabs in use that are too short for another block: what
      * nothing can be put into.
@@ -82,8 +115,7 @@ public final class MessageStore {
         return ByteBuffer.allocateDirect(bytes + CACHE_LINE - 1).alignedSlice(CACHE_LINE);
     }
 
-    /** @param memory gives a slab, or throws {@link OutOfMemoryError} */
-    MessageStore(long maxBytes, int maxMessageBytes, IntFunction<ByteBuffer> memory) {
+    public MessageStore(long maxBytes, int maxMessageBytes, Slabs memory) {
         this.memory = memory;
         int slabBytes = LEAST_SLAB;
         while (slabBytes < maxMessageBytes + HEADER + DUE_LENGTH + CONTEXT_LENGTH) {
@@ -103,6 +135,10 @@ public final class MessageStore {
         before = new int[maxSlabs];
         after = new int[maxSlabs];
         idle = new int[maxSlabs];
+        unmade = new int[maxSlabs];
+        for (int i = 0; i < maxSlabs; i++) {
+            unmade[i] = maxSlabs - 1 - i;
+        }
         roomy = new int[sizeClass(slabUnits) + 1];
         Arrays.fill(roomy, NONE);
     }
@@ -119,6 +155,25 @@ public final class MessageStore {
 
     /** As the other, with a context of {@code contextLength} bytes, or none if that is 0. */
     public int put(
+            ByteBuffer from,
+            int contextAt,
+            int contextLength,
+            int at,
+            int length,
+            long timestampNs,
+            long id,
+            long dueNs) {
+        return put(nobody, null, from, contextAt, contextLength, at, length, timestampNs, id, dueNs);
+    }
+
+    /**
+     * As the others, for a topic.
+     *
+     * @param token the account of its publisher's token, or null
+     */
+    public int put(
+            MemoryAccount topic,
+            MemoryAccount token,
             ByteBuffer from,
             int contextAt,
             int contextLength,
@@ -153,6 +208,7 @@ public final class MessageStore {
         bytes.putLong(base + ID, id);
         bytes.putInt(base + LENGTH, length | (contextLength == 0 ? 0 : WITH_CONTEXT) | (due == 0 ? 0 : WITH_DUE));
         bytes.putInt(base + REFERENCES, 1);
+        bytes.putInt(base + OWNERS, topic.number | (token == null ? 0 : token.number << TOPIC_BITS));
         if (due > 0) {
             bytes.putLong(base + HEADER, dueNs);
         }
@@ -162,6 +218,14 @@ public final class MessageStore {
         }
         bytes.put(base + HEADER + before, from, at, length);
         messages++;
+        entries++;
+        long blockTaken = (long) classUnits(classOf[slab]) * UNIT;
+        topic.bytes += blockTaken;
+        topic.entries++;
+        if (token != null) {
+            token.bytes += blockTaken;
+            token.entries++;
+        }
         return slab << unitBits | unit;
     }
 
@@ -169,6 +233,63 @@ public final class MessageStore {
         ByteBuffer bytes = slab(message);
         int at = base(message) + REFERENCES;
         bytes.putInt(at, bytes.getInt(at) + references);
+        entries += references;
+        charge(bytes.getInt(base(message) + OWNERS), references, 0);
+    }
+
+    private void charge(int owners, int moreEntries, int moreBytes) {
+        MemoryAccount topic = topics[owners & MAX_TOPICS - 1];
+        topic.entries += moreEntries;
+        topic.bytes += moreBytes;
+        if (topic.closed && topic.entries == 0) {
+            forget(topic);
+        }
+        int token = owners >>> TOPIC_BITS;
+        if (token != 0) {
+            tokens[token].entries += moreEntries;
+            tokens[token].bytes += moreBytes;
+        }
+    }
+
+    /** For a topic; to be closed when it is gone. */
+    public MemoryAccount open() {
+        MemoryAccount account = spareTopics.pollFirst();
+        if (account == null) {
+            if (topicsMade == MAX_TOPICS) {
+                throw new IllegalStateException("more than " + MAX_TOPICS + " topics have messages here");
+            }
+            if (topicsMade == topics.length) {
+                topics = Arrays.copyOf(topics, topicsMade * 2);
+            }
+            account = new MemoryAccount(topicsMade);
+            topics[topicsMade++] = account;
+        }
+        account.closed = false;
+        return account;
+    }
+
+    /** Nothing more will be charged to it; what is, stays until it is released. */
+    public void close(MemoryAccount topic) {
+        topic.closed = true;
+        if (topic.entries == 0) {
+            forget(topic);
+        }
+    }
+
+    private void forget(MemoryAccount topic) {
+        topic.closed = false;
+        spareTopics.addFirst(topic);
+    }
+
+    /** The account of the token of that number, from 1 to {@link #MAX_TOKENS}. */
+    public MemoryAccount token(int number) {
+        if (number >= tokens.length) {
+            tokens = Arrays.copyOf(tokens, Math.min(MAX_TOKENS, Math.max(16, number * 2)) + 1);
+        }
+        if (tokens[number] == null) {
+            tokens[number] = new MemoryAccount(number);
+        }
+        return tokens[number];
     }
 
     public void release(int message) {
@@ -179,9 +300,16 @@ public final class MessageStore {
             throw new IllegalStateException("message " + message + " is released more often than it was retained");
         }
         bytes.putInt(at, left);
+        entries--;
+        charge(bytes.getInt(base(message) + OWNERS), -1, left == 0 ? -blockBytes(message) : 0);
         if (left == 0) {
             free(message);
         }
+    }
+
+    /** What a message takes of the store. */
+    public int blockBytes(int message) {
+        return classUnits(classOf[message >>> unitBits]) * UNIT;
     }
 
     /** The slab that holds the message; its body stands at {@link #bodyAt}. */
@@ -234,6 +362,11 @@ public final class MessageStore {
         return messages;
     }
 
+    /** References to all of them. */
+    public long entries() {
+        return entries;
+    }
+
     /** That nothing can be put into at the moment. */
     public long bytesInUse() {
         return takenUnits * UNIT;
@@ -264,8 +397,9 @@ public final class MessageStore {
         int slab;
         if (idleSlabs > 0) {
             slab = idle[--idleSlabs];
+            leastIdle = Math.min(leastIdle, idleSlabs);
         } else if (mayMakeSlab(nowNs) && makeSlab(nowNs)) {
-            slab = slabsMade++;
+            slab = unmade[unmade.length - ++slabsMade];
         } else {
             return NONE;
         }
@@ -301,7 +435,7 @@ public final class MessageStore {
 
     private boolean makeSlab(long nowNs) {
         try {
-            slabs[slabsMade] = memory.apply(slabUnits * UNIT);
+            slabs[unmade[unmade.length - 1 - slabsMade]] = memory.take(slabUnits * UNIT);
             return true;
         } catch (OutOfMemoryError e) {
             // The process has less than the setting says, for now: what there is, is the bound until it is tried again.
@@ -310,6 +444,20 @@ public final class MessageStore {
             shortSinceNs = nowNs;
             return false;
         }
+    }
+
+    /** Gives back the slabs that were idle all the time since the last call, but for one. */
+    public void trim() {
+        int given = Math.max(0, leastIdle - 1);
+        for (int i = 0; i < given; i++) {
+            int slab = idle[i];
+            memory.free(slabs[slab]);
+            slabs[slab] = null;
+            unmade[unmade.length - slabsMade--] = slab;
+        }
+        System.arraycopy(idle, given, idle, 0, idleSlabs - given);
+        idleSlabs -= given;
+        leastIdle = idleSlabs;
     }
 
     private int cut(int slab, int sizeClass) {

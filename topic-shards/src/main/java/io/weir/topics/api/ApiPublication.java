@@ -3,6 +3,7 @@ package io.weir.topics.api;
 import io.weir.topics.path.MessagePath;
 import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.api.PublisherIdentity;
+import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
@@ -54,6 +55,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     private final String topic;
     private final int contextLength;
     private final PublisherIdentity publisher;
+    private final AccessRights.Grant grant;
     private final int messages;
     private final long deferNs;
     private final Load load;
@@ -68,6 +70,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     /**
      * @param in topic, context, and the body, or each body of a batch after its length
      * @param publisher null for nobody in particular
+     * @param grant null for one that showed no secret
      * @param messages of a batch; 0 for one message
      */
     ApiPublication(
@@ -75,6 +78,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
             ByteBuffer in,
             int contextLength,
             PublisherIdentity publisher,
+            AccessRights.Grant grant,
             int messages,
             long deferNs,
             Load load,
@@ -84,6 +88,7 @@ final class ApiPublication implements MessagePath.Work, Publisher {
         this.in = in;
         this.contextLength = contextLength;
         this.publisher = publisher == null ? PublisherIdentity.NONE : publisher;
+        this.grant = grant;
         this.messages = messages;
         this.deferNs = deferNs;
         this.load = load;
@@ -125,6 +130,11 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     }
 
     @Override
+    public boolean named() {
+        return !publisher.name().isEmpty();
+    }
+
+    @Override
     public String group() {
         return publisher.group();
     }
@@ -132,6 +142,11 @@ final class ApiPublication implements MessagePath.Work, Publisher {
     @Override
     public double expectedRate() {
         return publisher.rate();
+    }
+
+    @Override
+    public AccessRights.Grant grant() {
+        return grant;
     }
 
     @Override

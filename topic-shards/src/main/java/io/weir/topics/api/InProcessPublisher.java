@@ -5,6 +5,7 @@ import io.weir.topics.path.MessagePath;
 import io.weir.transport.api.MessageContext;
 import io.weir.transport.api.PublishOutcome;
 import io.weir.transport.api.PublisherIdentity;
+import io.weir.transport.gateway.AccessRights;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -40,6 +41,7 @@ public final class InProcessPublisher {
     private final Bounds bounds;
     private final LongSupplier clock;
     private final ApiPublication.Load load;
+    private final AccessRights.Grant grant;
 
     /** @param clock the message path's */
     public InProcessPublisher(MessagePath path, Bounds bounds, LongSupplier clock) {
@@ -47,6 +49,20 @@ public final class InProcessPublisher {
         this.bounds = bounds;
         this.clock = clock;
         this.load = new ApiPublication.Load(bounds);
+        this.grant = null;
+    }
+
+    private InProcessPublisher(InProcessPublisher of, AccessRights.Grant grant) {
+        this.path = of.path;
+        this.bounds = of.bounds;
+        this.clock = of.clock;
+        this.load = of.load;
+        this.grant = grant;
+    }
+
+    /** The same for a client that has shown a secret, by whose rights topics come to be; null for one that has not. */
+    public InProcessPublisher by(AccessRights.Grant clients) {
+        return clients == null ? this : new InProcessPublisher(this, clients);
     }
 
     /**
@@ -77,7 +93,7 @@ public final class InProcessPublisher {
         }
         ByteBuffer in = begin(topic, contextBytes, body.length).put(body);
         long deferNs = TimeUnit.MILLISECONDS.toNanos(deferMs);
-        send(new ApiPublication(topic, in, contextBytes.length, publisher, 0, deferNs, load, clock, outcome));
+        send(new ApiPublication(topic, in, contextBytes.length, publisher, grant, 0, deferNs, load, clock, outcome));
     }
 
     /** Publishes several messages with one outcome; each of them gets the context. */
@@ -99,7 +115,8 @@ public final class InProcessPublisher {
         int bytes = bodies.stream().mapToInt(body -> 4 + body.length).sum();
         ByteBuffer in = begin(topic, contextBytes, bytes);
         bodies.forEach(body -> in.putInt(body.length).put(body));
-        send(new ApiPublication(topic, in, contextBytes.length, publisher, bodies.size(), 0, load, clock, outcome));
+        send(new ApiPublication(
+                topic, in, contextBytes.length, publisher, grant, bodies.size(), 0, load, clock, outcome));
     }
 
     /** As the message path wants it: all in one buffer, first the topic's name, then the context. */

@@ -5,33 +5,18 @@ import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * An attempt to insert versions of limits into the store. It blocks, so it runs on the store's threads.
+ * An attempt to insert versions of limits into the store.
  *
  * @param inserted the versions that are in the store now, by the limit's key
  * @param notInserted why the others are not
  */
 record LimitInserts(Map<TopicName, Long> inserted, Map<TopicName, String> notInserted) {
-    static final LimitInserts NONE = new LimitInserts(Map.of(), Map.of());
-
-    static LimitInserts into(SupplyStore store, List<LimitRow> rows) {
-        Map<TopicName, Long> inserted = new HashMap<>();
-        Map<TopicName, String> notInserted = new HashMap<>();
-        for (LimitRow row : rows) {
-            if (store.insert(row)) {
-                inserted.put(row.topic(), row.version());
-            } else {
-                notInserted.put(row.topic(), whyNot(store, row));
-            }
-        }
-        return new LimitInserts(inserted, notInserted);
-    }
-
-    private static String whyNot(SupplyStore store, LimitRow row) {
+    /** Asks the store, so it blocks. */
+    static String whyNot(SupplyStore store, LimitRow row) {
         String before = store.limits(row.topic()).stream()
                 .filter(other -> other.version() == row.version() - 1)
                 .map(other -> "version " + other.version() + " is not done, which "

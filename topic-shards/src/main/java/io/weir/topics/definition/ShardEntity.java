@@ -12,6 +12,7 @@ import akka.cluster.sharding.typed.javadsl.EntityTypeKey;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import java.util.concurrent.CompletionStage;
 
 /**
  * The cluster's handle on one broker's part of a topic: applies the topic's definition there. A sharded entity whose
@@ -34,6 +35,9 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
      * The topic is like this now. May be sent any number of times; an older revision than the one in force is ignored.
      */
     public record Serve(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
+
+    /** As {@link Serve} where the topic is served already; elsewhere there is nothing that could be paused. */
+    public record Know(TopicDefinition definition, ActorRef<Served> replyTo) implements Command {}
 
     /**
      * The definition is applied.
@@ -103,7 +107,9 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
     @Override
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
-                .onMessage(Serve.class, this::onServe)
+                .onMessage(
+                        Serve.class, serve -> onServe(serve.definition, server.apply(serve.definition), serve.replyTo))
+                .onMessage(Know.class, know -> onServe(know.definition, server.update(know.definition), know.replyTo))
                 .onMessage(Applied.class, this::onApplied)
                 .onMessage(Empty.class, this::onEmpty)
                 .onMessage(Dropped.class, this::onDropped)
@@ -123,13 +129,13 @@ public final class ShardEntity extends AbstractBehavior<ShardEntity.Command> {
         return this;
     }
 
-    private Behavior<Command> onServe(Serve serve) {
-        boolean gone = !serve.definition.exists();
+    private Behavior<Command> onServe(
+            TopicDefinition definition, CompletionStage<Void> applied, ActorRef<Served> replyTo) {
+        boolean gone = !definition.exists();
         getContext()
                 .pipeToSelf(
-                        server.apply(serve.definition),
-                        (none, failure) ->
-                                new Applied(gone, failure == null ? null : failure.getMessage(), serve.replyTo));
+                        applied,
+                        (none, failure) -> new Applied(gone, failure == null ? null : failure.getMessage(), replyTo));
         return this;
     }
 

@@ -21,6 +21,24 @@ final class StoredVersions {
 
     private long revision;
 
+    /** What was there before anything was written; nothing is known of the limits of a name without a row. */
+    void loaded(TopicDefinition definition, Map<TopicName, Long> versions) {
+        revision = definition.revision();
+        limits.clear();
+        limits.putAll(versions);
+        inTheWay.clear();
+        definition.limits().forEach((key, limit) -> {
+            if (limit.limit().none() && !versions.containsKey(key)) {
+                // It is gone, and so are its rows.
+                limits.put(key, limit.version());
+            }
+        });
+    }
+
+    long revision() {
+        return revision;
+    }
+
     /**
      * The outcome of an attempt to write. A version never changes its content, so what was inserted counts, whatever
      * was decided meanwhile.

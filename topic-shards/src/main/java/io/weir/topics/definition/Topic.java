@@ -3,56 +3,51 @@ package io.weir.topics.definition;
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.Behavior;
 import akka.actor.typed.PostStop;
+import akka.actor.typed.javadsl.AbstractBehavior;
 import akka.actor.typed.javadsl.ActorContext;
 import akka.actor.typed.javadsl.Behaviors;
+import akka.actor.typed.javadsl.Receive;
 import akka.actor.typed.javadsl.TimerScheduler;
 import akka.cluster.sharding.typed.javadsl.EntityTypeKey;
-import akka.persistence.typed.PersistenceId;
-import akka.persistence.typed.RecoveryCompleted;
-import akka.persistence.typed.javadsl.CommandHandler;
-import akka.persistence.typed.javadsl.Effect;
-import akka.persistence.typed.javadsl.EventHandler;
-import akka.persistence.typed.javadsl.EventSourcedBehavior;
-import akka.persistence.typed.javadsl.RetentionCriteria;
-import akka.persistence.typed.javadsl.SignalHandler;
 import io.weir.config.CrossesNodes;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Sharing;
-import io.weir.limiter.supply.actor.SupplyStore;
 import io.weir.limiter.supply.value.Holder;
-import io.weir.limiter.supply.value.LimitRow;
 import io.weir.topics.definition.TopicDefinition.ChannelSettings;
 import io.weir.topics.definition.TopicDefinition.Delivery;
 import io.weir.topics.definition.TopicDefinition.DeliveryChange;
 import io.weir.topics.definition.TopicDefinition.LimitSettings;
 import io.weir.topics.definition.TopicDefinition.LimitVersion;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import java.util.function.BiFunction;
-import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * The one authority on a topic in the cluster: a sharded, event-sourced entity. It decides what comes next and writes
- * it into the store's rows, from where all brokers take it. How supply is made and moved is the brokers' business.
+ * The one authority on a topic in the cluster: a sharded entity whose state is the topic's row in the store, from where
+ * all brokers take it. It decides what comes next; how supply is made and moved is the brokers' business.
  *
  * <pre>
- *   a change ── persisted ──► rows written? ── yes ──► answered, it is in force
- *                                 │ no: a lowering is still being burned, or the store is away
- *                                 └──► tried again; answered when in force, or as pending after {@link #PATIENCE}
+ *   loaded ── a change ──► row and limits written, together with other topics' ({@link TopicWriter})
+ *                ├── both are in the store ──► answered, it is in force
+ *                ├── a limit's turn has not come: a lowering is still being burned
+ *                │        └──► tried again; answered when in force, or as pending after {@link #PATIENCE}
+ *                ├── a quota is used up ──► refused, and as it was before
+ *                └── the row is another one, or the store did not answer ──► loaded anew; who waited is told to ask again
  *   a change of a limit whose last version is not in the store yet ──► the queue
  *   the version is in the store ──► all queued changes of that limit become the next version, the last one wins
  * </pre>
  *
- * The {@link ChangeQueue} is in memory and bounded. Whoever leaves it without a version is told to ask again, and
+ * A row is only written over the revision that was read, so of two entities of one topic, which there may be for a
+ * moment, one loses and loads anew. What is asked for while one write is under way goes into the next.
+ *
+ * <p>The {@link ChangeQueue} is in memory and bounded. Whoever leaves it without a version is told to ask again, and
  * nothing of that change is kept.
  */
-public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Changed, TopicDefinition> {
+public final class Topic extends AbstractBehavior<Topic.Command> {
     public static final EntityTypeKey<Command> KEY = EntityTypeKey.create(Command.class, "topic");
 
     /** Three times what brokers take to say {@link InUse} again; Akka passivates after two idle minutes. */
@@ -71,11 +66,26 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** What it understands. */
     public sealed interface Command extends CrossesNodes {}
 
-    /** Makes a topic that is not there. The same again is no error; another limit is. */
-    public record Create(LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
+    /** One that changes limits: at once, or in its turn. */
+    sealed interface OfLimits extends Command {
+        ActorRef<Answer> replyTo();
+    }
 
-    /** Makes a topic if it is not there, and whatever is there is fine: somebody publishes or consumes. */
-    public record Ensure(LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) implements Command {}
+    /** Makes a topic that is not there. The same again is no error; another limit is. */
+    public record Create(LimitSettings limit, Delivery delivery, ActorRef<Answer> replyTo) implements OfLimits {}
+
+    /**
+     * Makes a topic if it is not there, and whatever is there is fine: somebody publishes or consumes.
+     *
+     * @param owner the name of that client's token, which has a quota of topics; empty for others
+     */
+    public record Ensure(LimitSettings limit, Delivery delivery, String owner, ActorRef<Answer> replyTo)
+            implements OfLimits {
+        public Ensure {
+            // A broker of an older version says nothing.
+            owner = owner == null ? "" : owner;
+        }
+    }
 
     /** Gives a topic another limit; what is null stays as it is. */
     public record ChangeLimit(
@@ -85,7 +95,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
             Sharing sharing,
             Indicator indicator,
             ActorRef<Answer> replyTo)
-            implements Command {
+            implements OfLimits {
         LimitSettings on(LimitSettings limit) {
             return new LimitSettings(
                     rateMicros == null ? limit.rateMicros() : rateMicros,
@@ -114,7 +124,7 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public record Pause(boolean paused, ActorRef<Answer> replyTo) implements Command {}
 
     /** Its messages are dropped everywhere, its limit goes to nothing. */
-    public record Delete(ActorRef<Answer> replyTo) implements Command {}
+    public record Delete(ActorRef<Answer> replyTo) implements OfLimits {}
 
     /** Makes a channel, or changes it. */
     public record SetChannel(String channel, ChannelSettings settings, ActorRef<Answer> replyTo) implements Command {}
@@ -123,11 +133,11 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     public record EnsureChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
 
     /** The messages that brokers keep for it are dropped, its limit goes to nothing. */
-    public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements Command {}
+    public record DeleteChannel(String channel, ActorRef<Answer> replyTo) implements OfLimits {}
 
     /** Limits what a channel hands out in the whole cluster, made if need be; rate and burst of 0 are no limit. */
     public record LimitChannel(String channel, long rateMicros, long burstMicros, ActorRef<Answer> replyTo)
-            implements Command {}
+            implements OfLimits {}
 
     /**
      * A broker uses it, though nothing about it changes. An ephemeral topic without channels of which that is not said
@@ -138,16 +148,18 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** Asks for the definition, changes nothing. */
     public record Get(ActorRef<Answer> replyTo) implements Command {}
 
+    /** A broker knows the topic and does not use it: it is loaded, and if it is ephemeral its time runs. */
+    public record Wake() implements Command {}
+
     private record Retry() implements Command {}
 
     private record Unused() implements Command {}
 
-    /**
-     * The store has answered.
-     *
-     * @param revision of the definition that was written; 0 if it was not
-     */
-    private record Written(long revision, LimitInserts limits, String problem) implements Command {}
+    /** The store has answered what it knows; {@code problem} is null if it has. */
+    private record Loaded(TopicRows.Loaded rows, String problem) implements Command {}
+
+    /** The store has answered what became of {@code change}; {@code problem} is null if it has. */
+    private record Written(TopicRows.Change change, TopicWriter.Written written, String problem) implements Command {}
 
     /** A change of the queue may be due. */
     private record Next() implements Command {}
@@ -165,7 +177,9 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         PENDING,
         /** The definition does not allow it. */
         REFUSED,
-        /** Nothing of it was kept, and it may work later. */
+        /** A quota of topics is used up; nothing was made. */
+        OVER_QUOTA,
+        /** Nothing of it was kept, unless the problem says that this is not known; it may work later. */
         ASK_AGAIN
     }
 
@@ -173,7 +187,8 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
      * What became of a command.
      *
      * @param definition as it is now
-     * @param problem what is in the way, for {@link Outcome#REFUSED} and {@link Outcome#ASK_AGAIN}; else null
+     * @param problem what is in the way, for {@link Outcome#REFUSED}, {@link Outcome#OVER_QUOTA} and
+     *     {@link Outcome#ASK_AGAIN}; else null
      */
     public record Answer(TopicDefinition definition, Outcome outcome, String problem) implements CrossesNodes {
         public boolean pending() {
@@ -191,197 +206,267 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
     /** A caller whose change is kept and waits for its rows. */
     private record Waiter(Caller caller, long revision, Map<TopicName, Long> versions) {}
 
-    /** The one event: this is the definition now. */
-    public record Changed(TopicDefinition definition) implements CrossesNodes {}
-
-    private final ActorContext<Command> context;
     private final TimerScheduler<Command> timers;
     private final TopicName name;
-    private final SupplyStore limits;
-    private final TopicRows rows;
-    private final Executor storeThreads;
+    private final TopicWriter writer;
     private final Supplier<Holder> minter;
-    private final Runnable written;
     private final Duration unusedAfter;
     private final Duration patience;
     private final List<Waiter> waiting = new ArrayList<>();
     private final StoredVersions stored = new StoredVersions();
     private final ChangeQueue queue = new ChangeQueue(stored);
+    /** What came before the row was loaded. */
+    private final ArrayDeque<Command> early = new ArrayDeque<>();
+
+    /** Null until it is loaded. */
+    private TopicDefinition now;
+    /** As it is in the store; null until it is loaded. */
+    private TopicDefinition kept;
+
+    private boolean hasRow;
+    private String owner = "";
     private Duration retry = FIRST_RETRY;
     private boolean writing;
-    /**
-     * After a recovery nothing is known about the rows until the first outcome: whoever would change a limit waits for
-     * it.
-     */
-    private boolean knowsRows;
 
     /**
      * @param minter who mints what is created here: the holder of this broker
-     * @param written called when a row is new, so that brokers look at once
      * @param unusedAfter how long an ephemeral topic stays that no broker uses; {@link #UNUSED_AFTER}
      * @param patience how long a caller waits; {@link #PATIENCE}
      */
     public static Behavior<Command> create(
-            TopicName name,
-            SupplyStore limits,
-            TopicRows rows,
-            Executor storeThreads,
-            Supplier<Holder> minter,
-            Runnable written,
-            Duration unusedAfter,
-            Duration patience) {
-        return Behaviors.setup(context -> Behaviors.withTimers(timers ->
-                new Topic(context, timers, name, limits, rows, storeThreads, minter, written, unusedAfter, patience)));
+            TopicName name, TopicWriter writer, Supplier<Holder> minter, Duration unusedAfter, Duration patience) {
+        return Behaviors.setup(context -> Behaviors.withTimers(
+                timers -> new Topic(context, timers, name, writer, minter, unusedAfter, patience)));
     }
 
     private Topic(
             ActorContext<Command> context,
             TimerScheduler<Command> timers,
             TopicName name,
-            SupplyStore limits,
-            TopicRows rows,
-            Executor storeThreads,
+            TopicWriter writer,
             Supplier<Holder> minter,
-            Runnable written,
             Duration unusedAfter,
             Duration patience) {
-        super(PersistenceId.of(KEY.name(), name.value()));
-        this.context = context;
+        super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(Topic.class);
         this.timers = timers;
         this.name = name;
-        this.limits = limits;
-        this.rows = rows;
-        this.storeThreads = storeThreads;
+        this.writer = writer;
         this.minter = minter;
-        this.written = written;
         this.unusedAfter = unusedAfter;
         this.patience = patience;
+        load();
     }
 
     @Override
-    public TopicDefinition emptyState() {
-        return TopicDefinition.none(name);
-    }
-
-    @Override
-    public EventHandler<TopicDefinition, Changed> eventHandler() {
-        return (before, event) -> event.definition;
-    }
-
-    @Override
-    public RetentionCriteria retentionCriteria() {
-        return RetentionCriteria.snapshotEvery(20, 2).withDeleteEventsOnSnapshot();
-    }
-
-    @Override
-    public SignalHandler<TopicDefinition> signalHandler() {
-        return newSignalHandlerBuilder()
-                .onSignal(RecoveryCompleted.instance(), now -> {
-                    if (now.revision() > 0) {
-                        // A former life may have died between the event and the rows.
-                        context.getSelf().tell(new Retry());
-                    }
-                    used(now);
-                })
-                .onSignal(PostStop.instance(), this::onStop)
+    public Receive<Command> createReceive() {
+        return newReceiveBuilder()
+                .onMessage(Loaded.class, this::onLoaded)
+                .onMessage(Written.class, this::onWritten)
+                .onMessage(Retry.class, due -> onRetry())
+                .onMessage(GiveUp.class, this::onGiveUp)
+                // Everything else is about what was loaded.
+                .onMessage(Command.class, command -> now == null, this::onEarly)
+                .onMessage(OfLimits.class, this::onOfLimits)
+                .onMessage(ChangeDelivery.class, this::onChangeDelivery)
+                .onMessage(Pause.class, this::onPause)
+                .onMessage(SetChannel.class, this::onSetChannel)
+                .onMessage(EnsureChannel.class, this::onEnsureChannel)
+                .onMessage(Get.class, this::onGet)
+                .onMessage(InUse.class, used -> used())
+                .onMessage(Wake.class, woken -> this)
+                .onMessage(Unused.class, due -> onUnused())
+                .onMessage(Next.class, due -> onNext())
+                .onSignal(PostStop.class, stopped -> onStop())
                 .build();
     }
 
     /** To another broker, or for good. What is kept is finished by the next life; what queues is not kept. */
-    private void onStop(TopicDefinition now) {
-        waiting.forEach(waiter -> reply(now, waiter.caller, Outcome.PENDING, null));
+    private Behavior<Command> onStop() {
+        String moving = "the topic " + name + " is being moved to another broker: ";
+        waiting.forEach(waiter -> {
+            if (isKept(waiter)) {
+                reply(waiter.caller, Outcome.PENDING, null);
+            } else {
+                reply(
+                        waiter.caller,
+                        Outcome.ASK_AGAIN,
+                        moving + "whether this change was kept is not known, ask again");
+            }
+        });
         waiting.clear();
         queue.removeAll()
-                .forEach(queued -> askAgain(
-                        now,
-                        queued.replyTo(),
-                        "the topic " + name
-                                + " is being moved to another broker: nothing of this change was kept, ask again"));
+                .forEach(queued -> askAgain(queued.replyTo(), moving + "nothing of this change was kept, ask again"));
+        return this;
     }
 
-    @Override
-    public CommandHandler<Command, Changed, TopicDefinition> commandHandler() {
-        return newCommandHandlerBuilder()
-                .forAnyState()
-                .onCommand(Create.class, queueing(Create::replyTo))
-                .onCommand(Ensure.class, queueing(Ensure::replyTo))
-                .onCommand(ChangeLimit.class, queueing(ChangeLimit::replyTo))
-                .onCommand(ChangeDelivery.class, this::onChangeDelivery)
-                .onCommand(Pause.class, this::onPause)
-                .onCommand(Delete.class, queueing(Delete::replyTo))
-                .onCommand(SetChannel.class, this::onSetChannel)
-                .onCommand(EnsureChannel.class, this::onEnsureChannel)
-                .onCommand(DeleteChannel.class, queueing(DeleteChannel::replyTo))
-                .onCommand(LimitChannel.class, queueing(LimitChannel::replyTo))
-                .onCommand(Get.class, this::onGet)
-                .onCommand(InUse.class, (now, command) -> Effect().none().thenRun(this::used))
-                .onCommand(Unused.class, knowing((now, command) -> onUnused(now)))
-                .onCommand(Retry.class, (now, command) -> onRetry(now))
-                .onCommand(Written.class, this::onWritten)
-                .onCommand(Next.class, (now, command) -> onNext(now))
-                .onCommand(GiveUp.class, this::onGiveUp)
-                .build();
+    // ---- the row
+
+    private void load() {
+        now = null;
+        kept = null;
+        getContext()
+                .pipeToSelf(
+                        writer.load(name),
+                        (rows, failure) -> new Loaded(rows, failure == null ? null : failure.getMessage()));
     }
 
-    private <C extends Command> BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> knowing(
-            BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> handler) {
-        return (now, command) -> now.revision() > 0 && !knowsRows ? Effect().stash() : handler.apply(now, command);
+    private Behavior<Command> onLoaded(Loaded loaded) throws Exception {
+        if (loaded.problem != null) {
+            getContext().getLog().warn("{} can't read its definition from the store: {}", name, loaded.problem);
+            retryLater();
+            return this;
+        }
+        retry = FIRST_RETRY;
+        hasRow = loaded.rows.definition().isPresent();
+        now = loaded.rows.definition().orElseGet(() -> TopicDefinition.none(name, loaded.rows.lastChange()));
+        kept = now;
+        stored.loaded(now, loaded.rows.versions());
+        used();
+        if (!stored.has(now)) {
+            // A former life has decided a version whose turn had not come.
+            write();
+        }
+        while (!early.isEmpty()) {
+            receive(getContext(), early.poll());
+        }
+        return onNext();
     }
 
-    /** For what changes limits: at once, or in its turn. */
-    private <C extends Command> BiFunction<TopicDefinition, C, Effect<Changed, TopicDefinition>> queueing(
-            Function<C, ActorRef<Answer>> replyTo) {
-        return knowing((now, command) -> {
-            ActorRef<Answer> caller = replyTo.apply(command);
-            if (!queue.mustWait(now, command)) {
-                return perform(now, command, Caller.of(caller));
-            }
-            if (queue.isFull()) {
-                return askAgain(
-                        now, caller, ChangeQueue.MOST + " changes of " + name + " queue already: ask again later");
-            }
-            giveUpLater(queue.add(now, command, caller));
-            return Effect().none();
-        });
+    private Behavior<Command> onEarly(Command command) {
+        if (early.size() < MOST_WAITING) {
+            early.add(command);
+        } else if (command instanceof OfLimits change) {
+            askAgain(change.replyTo(), "the store does not answer what " + name + " is like: ask again later");
+        }
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> perform(TopicDefinition now, Command command, List<Caller> callers) {
+    private Behavior<Command> onRetry() {
+        if (now == null) {
+            load();
+        } else if (!stored.has(now)) {
+            write();
+        }
+        return this;
+    }
+
+    private void retryLater() {
+        timers.startSingleTimer(new Retry(), retry);
+        Duration twice = retry.multipliedBy(2);
+        retry = twice.compareTo(LAST_RETRY) < 0 ? twice : LAST_RETRY;
+    }
+
+    private void write() {
+        if (writing) {
+            return;
+        }
+        writing = true;
+        TopicRows.Change change = new TopicRows.Change(kept, now, !hasRow, owner, stored.missing(now, minter));
+        getContext()
+                .pipeToSelf(
+                        writer.write(change),
+                        (written, failure) ->
+                                new Written(change, written, failure == null ? null : failure.getMessage()));
+    }
+
+    private Behavior<Command> onWritten(Written outcome) {
+        writing = false;
+        if (outcome.problem != null) {
+            getContext().getLog().warn("{} could not put its definition into the store: {}", name, outcome.problem);
+            startOver("the store did not answer, so whether this change was kept is not known: ask again");
+            return this;
+        }
+        TopicRows.Outcome row = outcome.written.outcome();
+        if (row.kind() == TopicRows.Kind.CONFLICT) {
+            startOver("the topic " + name
+                    + " was changed by another broker at the same time: nothing of this was kept, ask again");
+            return this;
+        }
+        if (row.kind() == TopicRows.Kind.OVER_QUOTA) {
+            now = kept;
+            answer(List.copyOf(waiting), Outcome.OVER_QUOTA, row.problem());
+            queue.removeAll()
+                    .forEach(queued -> reply(new Caller(queued.replyTo(), false), Outcome.OVER_QUOTA, row.problem()));
+            return this;
+        }
+        hasRow = true;
+        kept = outcome.change.next();
+        stored.written(kept.revision(), outcome.written.limits());
+        answer(
+                waiting.stream()
+                        .filter(waiter -> stored.has(waiter.revision, waiter.versions))
+                        .toList(),
+                Outcome.IN_FORCE,
+                null);
+        if (stored.has(now)) {
+            retry = FIRST_RETRY;
+        } else if (now.revision() > kept.revision()) {
+            write();
+        } else {
+            retry = outcome.written.limits().inserted().isEmpty() ? retry : FIRST_RETRY;
+            retryLater();
+        }
+        getContext().getSelf().tell(new Next());
+        return this;
+    }
+
+    /** Reads the row anew. What is in it is pending for those who wait for it; the others are told to ask again. */
+    private void startOver(String problem) {
+        List<Waiter> inTheRow = waiting.stream().filter(this::isKept).toList();
+        answer(inTheRow, Outcome.PENDING, null);
+        answer(List.copyOf(waiting), Outcome.ASK_AGAIN, problem);
+        load();
+    }
+
+    private boolean isKept(Waiter waiter) {
+        return waiter.revision <= stored.revision();
+    }
+
+    // ---- changes
+
+    private Behavior<Command> onOfLimits(OfLimits command) {
+        if (!queue.mustWait(now, command)) {
+            perform(command, Caller.of(command.replyTo()));
+        } else if (queue.isFull()) {
+            askAgain(command.replyTo(), ChangeQueue.MOST + " changes of " + name + " queue already: ask again later");
+        } else {
+            giveUpLater(queue.add(now, command, command.replyTo()));
+        }
+        return this;
+    }
+
+    private void perform(Command command, List<Caller> callers) {
         if (command instanceof Create create) {
-            return onCreate(now, create, callers);
-        }
-        if (command instanceof Ensure ensure) {
-            used(now);
-            return create(now, ensure.limit, ensure.delivery, callers);
-        }
-        if (command instanceof ChangeLimit change) {
+            onCreate(create, callers);
+        } else if (command instanceof Ensure ensure) {
+            used();
+            create(ensure.limit, ensure.delivery, ensure.owner, callers);
+        } else if (command instanceof ChangeLimit change) {
             LimitSettings wanted = change.on(now.limit());
-            return ifThere(now, wanted.equals(now.limit()) ? now : now.withLimit(wanted), callers);
-        }
-        if (command instanceof LimitChannel limit) {
-            return onLimitChannel(now, limit, callers);
-        }
-        if (command instanceof DeleteChannel deletion) {
+            ifThere(wanted.equals(now.limit()) ? now : now.withLimit(wanted), callers);
+        } else if (command instanceof LimitChannel limit) {
+            onLimitChannel(limit, callers);
+        } else if (command instanceof DeleteChannel deletion) {
             boolean known = now.channels().containsKey(deletion.channel);
-            return ifThere(now, known ? now.withoutChannel(deletion.channel) : now, callers);
+            ifThere(known ? now.withoutChannel(deletion.channel) : now, callers);
+        } else if (command instanceof Delete) {
+            ifThere(now.gone(), callers);
+        } else {
+            throw new IllegalArgumentException(command + " changes no limit");
         }
-        if (command instanceof Delete) {
-            return ifThere(now, now.gone(), callers);
-        }
-        throw new IllegalArgumentException(command + " changes no limit");
     }
 
-    private Effect<Changed, TopicDefinition> onNext(TopicDefinition now) {
-        return queue.takeNext(now).map(due -> perform(now, due)).orElseGet(() -> Effect()
-                .none());
+    private Behavior<Command> onNext() {
+        queue.takeNext(now).ifPresent(this::perform);
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> perform(TopicDefinition now, ChangeQueue.Due due) {
+    private void perform(ChangeQueue.Due due) {
         due.asked().forEach(timers::cancel);
-        context.getSelf().tell(new Next());
-        return perform(
-                now,
+        getContext().getSelf().tell(new Next());
+        perform(
                 due.command(),
                 due.asked().stream()
                         .map(asked -> new Caller(asked.replyTo(), due.supersedes(asked)))
@@ -392,215 +477,168 @@ public final class Topic extends EventSourcedBehavior<Topic.Command, Topic.Chang
         timers.startSingleTimer(whom, new GiveUp(whom), patience);
     }
 
-    private Effect<Changed, TopicDefinition> onGiveUp(TopicDefinition now, GiveUp late) {
+    private Behavior<Command> onGiveUp(GiveUp late) {
         if (late.whom instanceof Waiter waiter && waiting.remove(waiter)) {
-            reply(now, waiter.caller, Outcome.PENDING, null);
+            boolean inTheRow = isKept(waiter);
+            reply(
+                    waiter.caller,
+                    inTheRow ? Outcome.PENDING : Outcome.ASK_AGAIN,
+                    inTheRow
+                            ? null
+                            : "the store did not answer yet, so whether this change is kept is not known: ask again");
         } else if (late.whom instanceof ChangeQueue.Queued queued && queue.remove(queued)) {
-            askAgain(
-                    now,
-                    queued.replyTo(),
-                    queue.whyWaiting(now, queued) + ". Nothing of this change was kept: ask again");
-            context.getSelf().tell(new Next());
+            String why = now == null ? "the store does not answer" : queue.whyWaiting(now, queued);
+            askAgain(queued.replyTo(), why + ". Nothing of this change was kept: ask again");
+            getContext().getSelf().tell(new Next());
         }
-        return Effect().none();
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> onGet(TopicDefinition now, Get command) {
-        command.replyTo.tell(new Answer(now, stored.has(now) ? Outcome.IN_FORCE : Outcome.PENDING, null));
-        return Effect().none();
+    private Behavior<Command> onGet(Get command) {
+        reply(new Caller(command.replyTo, false), stored.has(kept) ? Outcome.IN_FORCE : Outcome.PENDING, null);
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> onCreate(TopicDefinition now, Create command, List<Caller> callers) {
+    private void onCreate(Create command, List<Caller> callers) {
         if (now.exists()
                 && !(now.limit().equals(command.limit) && now.delivery().equals(command.delivery))) {
-            return refuse(now, callers, "there is a topic " + name + " already, with another definition");
+            refuse(callers, "there is a topic " + name + " already, with another definition");
+        } else {
+            create(command.limit, command.delivery, "", callers);
         }
-        return create(now, command.limit, command.delivery, callers);
     }
 
-    private Effect<Changed, TopicDefinition> create(
-            TopicDefinition now, LimitSettings limit, Delivery delivery, List<Caller> callers) {
-        return change(now, now.exists() ? now : now.created(limit, delivery), callers);
+    private void create(LimitSettings limit, Delivery delivery, String byToken, List<Caller> callers) {
+        if (!now.exists()) {
+            owner = byToken;
+        }
+        change(now.exists() ? now : now.created(limit, delivery), callers);
     }
 
-    private Effect<Changed, TopicDefinition> onChangeDelivery(TopicDefinition now, ChangeDelivery command) {
+    private Behavior<Command> onChangeDelivery(ChangeDelivery command) {
         Delivery wanted = command.change.on(now.delivery());
-        return ifThere(now, now.delivery().equals(wanted) ? now : now.withDelivery(wanted), Caller.of(command.replyTo));
+        return ifThere(now.delivery().equals(wanted) ? now : now.withDelivery(wanted), Caller.of(command.replyTo));
     }
 
-    private Effect<Changed, TopicDefinition> onPause(TopicDefinition now, Pause command) {
+    private Behavior<Command> onPause(Pause command) {
         return ifThere(
-                now, now.paused() == command.paused ? now : now.withPaused(command.paused), Caller.of(command.replyTo));
+                now.paused() == command.paused ? now : now.withPaused(command.paused), Caller.of(command.replyTo));
     }
 
-    private Effect<Changed, TopicDefinition> onSetChannel(TopicDefinition now, SetChannel command) {
-        return setChannel(now, command.channel, command.settings, command.replyTo);
+    private Behavior<Command> onSetChannel(SetChannel command) {
+        return setChannel(command.channel, command.settings, command.replyTo);
     }
 
-    private Effect<Changed, TopicDefinition> onEnsureChannel(TopicDefinition now, EnsureChannel command) {
+    private Behavior<Command> onEnsureChannel(EnsureChannel command) {
         ChannelSettings known = now.channels().get(command.channel);
-        return setChannel(now, command.channel, known == null ? new ChannelSettings(false) : known, command.replyTo);
+        return setChannel(command.channel, known == null ? new ChannelSettings(false) : known, command.replyTo);
     }
 
-    private Effect<Changed, TopicDefinition> setChannel(
-            TopicDefinition now, String channel, ChannelSettings settings, ActorRef<Answer> replyTo) {
+    private Behavior<Command> setChannel(String channel, ChannelSettings settings, ActorRef<Answer> replyTo) {
         if (!now.channels().containsKey(channel) && now.channels().size() >= MOST_CHANNELS) {
-            return refuse(now, Caller.of(replyTo), name + " has " + MOST_CHANNELS + " channels already");
+            return refuse(Caller.of(replyTo), name + " has " + MOST_CHANNELS + " channels already");
         }
         return ifThere(
-                now,
                 settings.equals(now.channels().get(channel)) ? now : now.withChannel(channel, settings),
                 Caller.of(replyTo));
     }
 
-    private Effect<Changed, TopicDefinition> onLimitChannel(
-            TopicDefinition now, LimitChannel command, List<Caller> callers) {
+    private void onLimitChannel(LimitChannel command, List<Caller> callers) {
         String channel = command.channel;
         boolean none = command.rateMicros == 0 && command.burstMicros == 0;
         LimitSettings wanted = none ? LimitSettings.NONE : now.limit().ofSize(command.rateMicros, command.burstMicros);
         LimitVersion before = now.channelLimits().get(channel);
         boolean same = before == null ? none : before.limit().equals(wanted);
         if (!now.exists() || same && now.channels().containsKey(channel)) {
-            return ifThere(now, now, callers);
-        }
-        if (!now.channels().containsKey(channel) && (none || now.channels().size() >= MOST_CHANNELS)) {
-            return refuse(
-                    now,
+            ifThere(now, callers);
+        } else if (!now.channels().containsKey(channel)
+                && (none || now.channels().size() >= MOST_CHANNELS)) {
+            refuse(
                     callers,
                     none ? name + " has no channel " + channel : name + " has " + MOST_CHANNELS + " channels already");
+        } else if (before == null && now.channelLimits().size() >= MOST_CHANNELS) {
+            refuse(callers, MOST_CHANNELS + " channels of " + name + " have or had a limit already");
+        } else {
+            change(now.withChannelLimit(channel, wanted), callers);
         }
-        if (before == null && now.channelLimits().size() >= MOST_CHANNELS) {
-            return refuse(now, callers, MOST_CHANNELS + " channels of " + name + " have or had a limit already");
-        }
-        return change(now, now.withChannelLimit(channel, wanted), callers);
     }
 
-    private Effect<Changed, TopicDefinition> ifThere(TopicDefinition now, TopicDefinition next, List<Caller> callers) {
-        return now.exists() ? change(now, next, callers) : refuse(now, callers, "there is no topic " + name);
+    private Behavior<Command> ifThere(TopicDefinition next, List<Caller> callers) {
+        if (now.exists()) {
+            change(next, callers);
+        } else {
+            refuse(callers, "there is no topic " + name);
+        }
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> change(TopicDefinition now, TopicDefinition next, List<Caller> callers) {
-        if (next == now) {
-            if (stored.has(now)) {
-                callers.forEach(caller -> reply(now, caller, Outcome.IN_FORCE, null));
-            } else {
-                callers.forEach(caller -> await(new Waiter(caller, now.revision(), now.limitVersions()), now));
-                write(now);
-            }
-            return Effect().none();
+    private void change(TopicDefinition next, List<Caller> callers) {
+        if (next == now && stored.has(now)) {
+            callers.forEach(caller -> reply(caller, Outcome.IN_FORCE, null));
+            return;
         }
         Map<TopicName, Long> made = next.limitVersions();
-        made.entrySet().removeAll(now.limitVersions().entrySet());
-        return Effect().persist(new Changed(next)).thenRun(changed -> {
-            callers.forEach(caller -> await(new Waiter(caller, changed.revision(), made), changed));
-            used(changed);
-            write(changed);
-        });
+        if (next != now) {
+            made.entrySet().removeAll(now.limitVersions().entrySet());
+        }
+        now = next;
+        callers.forEach(caller -> await(new Waiter(caller, next.revision(), made)));
+        used();
+        write();
     }
 
     /** One too many is answered at once. */
-    private void await(Waiter waiter, TopicDefinition now) {
+    private void await(Waiter waiter) {
         if (waiting.size() == MOST_WAITING) {
-            reply(now, waiter.caller, Outcome.PENDING, null);
+            askAgain(waiter.caller.replyTo, MOST_WAITING + " changes of " + name + " wait for the store: ask again");
         } else {
             waiting.add(waiter);
             giveUpLater(waiter);
         }
     }
 
-    private Effect<Changed, TopicDefinition> refuse(TopicDefinition now, List<Caller> callers, String problem) {
-        callers.forEach(caller -> reply(now, caller, Outcome.REFUSED, problem));
-        return Effect().none();
+    private Behavior<Command> refuse(List<Caller> callers, String problem) {
+        callers.forEach(caller -> reply(caller, Outcome.REFUSED, problem));
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> askAgain(TopicDefinition now, ActorRef<Answer> replyTo, String problem) {
-        replyTo.tell(new Answer(now, Outcome.ASK_AGAIN, problem));
-        return Effect().none();
+    private void askAgain(ActorRef<Answer> replyTo, String problem) {
+        reply(new Caller(replyTo, false), Outcome.ASK_AGAIN, problem);
     }
 
-    private static void reply(TopicDefinition now, Caller caller, Outcome outcome, String problem) {
+    private void reply(Caller caller, Outcome outcome, String problem) {
         boolean superseded = outcome == Outcome.IN_FORCE && caller.superseded;
-        caller.replyTo.tell(new Answer(now, superseded ? Outcome.SUPERSEDED : outcome, problem));
+        // What is not in the store yet is nobody's to go by.
+        TopicDefinition known = outcome == Outcome.REFUSED ? now : kept;
+        caller.replyTo.tell(new Answer(
+                known == null ? TopicDefinition.none(name, 0) : known,
+                superseded ? Outcome.SUPERSEDED : outcome,
+                problem));
     }
 
-    private void used(TopicDefinition now) {
+    private void answer(List<Waiter> whom, Outcome outcome, String problem) {
+        whom.forEach(waiter -> {
+            waiting.remove(waiter);
+            timers.cancel(waiter);
+            reply(waiter.caller, outcome, problem);
+        });
+    }
+
+    // ---- unused
+
+    private Behavior<Command> used() {
         if (name.ephemeral() && now.exists()) {
             timers.startSingleTimer(new Unused(), unusedAfter);
         }
+        return this;
     }
 
-    private Effect<Changed, TopicDefinition> onUnused(TopicDefinition now) {
+    private Behavior<Command> onUnused() {
         if (!now.exists() || !now.channels().isEmpty() || stored.firstPending(now) != null) {
-            used(now);
-            return Effect().none();
+            return used();
         }
-        context.getLog().debug("{} is deleted: no broker uses it", name);
-        return Effect().persist(new Changed(now.gone())).thenRun(this::write);
-    }
-
-    private Effect<Changed, TopicDefinition> onRetry(TopicDefinition now) {
-        if (!stored.has(now)) {
-            write(now);
-        }
-        return Effect().none();
-    }
-
-    private void write(TopicDefinition now) {
-        if (writing) {
-            return;
-        }
-        writing = true;
-        List<LimitRow> missing = stored.missing(now, minter);
-        context.pipeToSelf(
-                CompletableFuture.supplyAsync(
-                        () -> {
-                            rows.put(now);
-                            return new Written(now.revision(), LimitInserts.into(limits, missing), null);
-                        },
-                        storeThreads),
-                (done, failure) -> failure == null ? done : new Written(0, LimitInserts.NONE, failure.getMessage()));
-    }
-
-    private Effect<Changed, TopicDefinition> onWritten(TopicDefinition now, Written outcome) {
-        writing = false;
-        knowsRows = true;
-        stored.written(outcome.revision, outcome.limits);
-        if (outcome.revision > 0) {
-            written.run();
-        }
-        if (outcome.problem != null) {
-            context.getLog().warn("{} could not put its definition into the store: {}", name, outcome.problem);
-            // Nobody knows when the store is back, so nobody waits for it.
-            answer(now, waiting, Outcome.PENDING);
-        }
-        answer(
-                now,
-                waiting.stream()
-                        .filter(waiter -> stored.has(waiter.revision, waiter.versions))
-                        .toList(),
-                Outcome.IN_FORCE);
-        if (stored.has(now)) {
-            retry = FIRST_RETRY;
-        } else {
-            boolean nothingNew = outcome.limits.inserted().isEmpty() && outcome.revision == now.revision()
-                    || outcome.problem != null;
-            retry = nothingNew ? retryAfter(retry) : FIRST_RETRY;
-            timers.startSingleTimer(new Retry(), retry);
-        }
-        context.getSelf().tell(new Next());
-        return Effect().none().thenUnstashAll();
-    }
-
-    private static Duration retryAfter(Duration last) {
-        Duration twice = last.multipliedBy(2);
-        return twice.compareTo(LAST_RETRY) < 0 ? twice : LAST_RETRY;
-    }
-
-    private void answer(TopicDefinition now, List<Waiter> whom, Outcome outcome) {
-        List.copyOf(whom).forEach(waiter -> {
-            waiting.remove(waiter);
-            timers.cancel(waiter);
-            reply(now, waiter.caller, outcome, null);
-        });
+        getContext().getLog().debug("{} is deleted: no broker uses it", name);
+        change(now.gone(), List.of());
+        return this;
     }
 }

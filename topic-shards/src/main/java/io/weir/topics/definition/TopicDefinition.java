@@ -156,9 +156,14 @@ public record TopicDefinition(
     /** What is decided about a channel. */
     public record ChannelSettings(boolean paused) {}
 
-    static TopicDefinition none(TopicName name) {
+    /**
+     * A name without a row.
+     *
+     * @param lastChange its revisions and versions begin above this: {@link TopicRows.Loaded#lastChange}
+     */
+    static TopicDefinition none(TopicName name, long lastChange) {
         return new TopicDefinition(
-                name, 0, 0, LimitSettings.NONE, Delivery.defaults(), false, Map.of(), true, Map.of());
+                name, lastChange, lastChange, LimitSettings.NONE, Delivery.defaults(), false, Map.of(), true, Map.of());
     }
 
     /** Whether there is such a topic. */
@@ -213,6 +218,11 @@ public record TopicDefinition(
         return all;
     }
 
+    /** The keys of all limits that it has or had. */
+    public Set<TopicName> limitKeys() {
+        return limits().keySet();
+    }
+
     /** The version of every limit, by its key. */
     Map<TopicName, Long> limitVersions() {
         Map<TopicName, Long> versions = new LinkedHashMap<>();
@@ -255,12 +265,15 @@ public record TopicDefinition(
         return withChannels(changed, channelLimits);
     }
 
-    /** What is not there yet of the channel is made. */
+    /**
+     * What is not there yet of the channel is made. Its first version is the definition's revision: above any that the
+     * same key had in the life of another topic of this name.
+     */
     TopicDefinition withChannelLimit(String channel, LimitSettings newLimit) {
         Map<String, ChannelSettings> changed = new TreeMap<>(channels);
         changed.putIfAbsent(channel, new ChannelSettings(false));
         Map<String, LimitVersion> limits = new TreeMap<>(channelLimits);
-        limits.merge(channel, new LimitVersion(1, newLimit), (before, first) -> before.next(newLimit));
+        limits.merge(channel, new LimitVersion(revision + 1, newLimit), (before, first) -> before.next(newLimit));
         return withChannels(changed, limits);
     }
 

@@ -8,8 +8,11 @@ public interface TopicDirectory {
      * Someone publishes to or consumes a topic that this broker does not know. Called by the message path's thread, so
      * it must not wait: the answer comes by {@link TopicServer#apply} or {@link TopicServer#refuse}. Until then it may
      * be asked again.
+     *
+     * @param token the name of the token by which the client may do that, whose quota counts the topic if it is made;
+     *     empty for others
      */
-    void wanted(TopicName topic);
+    void wanted(TopicName topic, String token);
 
     /**
      * A consumer came for a channel that this broker did not have: the other brokers of the topic are to keep messages

@@ -41,6 +41,12 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
     private static final Duration REVIEW_EVERY = Duration.ofSeconds(30);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
+    /** Of looks that fail one after another, every so-manieth is warned of. */
+    private static final int LOOKS_A_WARNING = 30;
+    /** After so many looks that failed all rows are read; well within the time that the store keeps deleted ones. */
+    private static final int LOOKS_UNTIL_ALL_ARE_READ = 300;
+    /** Less often than it takes an unused topic to go. */
+    private static final int REVIEWS_A_WAKE = 6;
     /** An entity answers within milliseconds when sharding knows its home. */
     private static final Duration ENTITY_PATIENCE = Duration.ofSeconds(1);
     /** A part of what the message path's queue holds, which others need too. */
@@ -50,7 +56,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     public sealed interface Command {}
 
     /** Somebody publishes to or consumes a topic that the message path does not know. */
-    public record Wanted(TopicName topic) implements Command {}
+    public record Wanted(TopicName topic, String token) implements Command {}
 
     /** Another broker wants to borrow tokens of this topic. */
     public record LenderWanted(TopicName topic) implements Command {}
@@ -64,6 +70,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     /** A row is new. */
     public record LookNow() implements Command, CrossesNodes {}
 
+    /** How many names it remembers, be they of topics that are gone; for tests. */
+    record HowMany(ActorRef<Integer> replyTo) implements Command {}
+
     private record LookDue() implements Command {}
 
     private record Looked(TopicRows.Changes changes) implements Command {}
@@ -76,24 +85,29 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
 
     private record Reviewed(Map<TopicName, Long> revisions, String problem) implements Command {}
 
-    private record Answered(TopicName topic, Topic.Answer answer) implements Command {}
+    private record Answered(TopicName topic, String token, Topic.Answer answer) implements Command {}
 
     private record ChannelMade(TopicName topic, TopicDefinition definition, String problem) implements Command {}
 
-    private record NoAnswer(TopicName topic, String why) implements Command {}
+    private record NoAnswer(TopicName topic, String token, String why) implements Command {}
 
     private final BrokerId here;
     private final TopicServer server;
     private final RowFollower<Command, TopicRows.Changes> follower;
     private final TopicDefaults defaults;
     private final Consumer<TopicDefinition> learned;
+    private final Consumer<Set<TopicName>> learnedAll;
+    private final Duration reviewEvery;
     private final ClusterSharding sharding;
     private final TimerScheduler<Command> timers;
     private final Map<TopicName, TopicDefinition> known = new HashMap<>();
+    /** Those in {@link #known} that are deleted, with the review before which that was learned. */
+    private final Map<TopicName, Long> deleted = new HashMap<>();
+
     private final Set<TopicName> served = new HashSet<>();
     private final Set<TopicName> asking = new HashSet<>();
-    /** Those that could not be made; they wait for the next look. */
-    private final Set<TopicName> notMade = new HashSet<>();
+    /** Those that could not be made, and by whose token they are wanted; they wait for the next look. */
+    private final Map<TopicName, String> notMade = new HashMap<>();
     /** Whose definition is newer than the one in force here; in the order in which they came. */
     private final Set<TopicName> toApply = new LinkedHashSet<>();
     /** Those on their way to the server. */
@@ -104,11 +118,17 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     private final Map<TopicName, Set<String>> channels = new HashMap<>();
 
     private final Set<TopicName> makingChannel = new HashSet<>();
+    /** The topics found since a reading of all rows began; null while only changes are read. */
+    private Set<TopicName> found = new HashSet<>();
+
     private boolean readOnce;
     private boolean reviewedOnce;
+    private int failedLooks;
+    private long reviews;
 
     /**
      * @param learned called with every definition that is new, of topics that this broker serves or not; must not wait
+     * @param learnedAll called with all topics that there are when all rows were read; must not wait
      */
     public static Behavior<Command> create(
             BrokerId here,
@@ -116,9 +136,23 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             TopicRows rows,
             Executor storeThreads,
             TopicDefaults defaults,
-            Consumer<TopicDefinition> learned) {
-        return Behaviors.setup(context -> Behaviors.withTimers(
-                timers -> new TopicFollower(context, timers, here, server, rows, storeThreads, defaults, learned)));
+            Consumer<TopicDefinition> learned,
+            Consumer<Set<TopicName>> learnedAll) {
+        return create(here, server, rows, storeThreads, defaults, learned, learnedAll, REVIEW_EVERY);
+    }
+
+    /** With another time between two reviews, for tests. */
+    static Behavior<Command> create(
+            BrokerId here,
+            TopicServer server,
+            TopicRows rows,
+            Executor storeThreads,
+            TopicDefaults defaults,
+            Consumer<TopicDefinition> learned,
+            Consumer<Set<TopicName>> learnedAll,
+            Duration reviewEvery) {
+        return Behaviors.setup(context -> Behaviors.withTimers(timers -> new TopicFollower(
+                context, timers, here, server, rows, storeThreads, defaults, learned, learnedAll, reviewEvery)));
     }
 
     private TopicFollower(
@@ -129,7 +163,9 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             TopicRows rows,
             Executor storeThreads,
             TopicDefaults defaults,
-            Consumer<TopicDefinition> learned) {
+            Consumer<TopicDefinition> learned,
+            Consumer<Set<TopicName>> learnedAll,
+            Duration reviewEvery) {
         super(context);
         // Akka would otherwise derive the logger's name from the withTimers wrapper.
         context.setLoggerName(TopicFollower.class);
@@ -138,6 +174,8 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         this.server = server;
         this.defaults = defaults;
         this.learned = learned;
+        this.learnedAll = learnedAll;
+        this.reviewEvery = reviewEvery;
         this.sharding = ClusterSharding.get(context.getSystem());
         this.follower = new RowFollower<>(
                 context,
@@ -157,6 +195,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                 .onMessage(ChannelWanted.class, this::onChannelWanted)
                 .onMessage(Ended.class, this::onEnded)
                 .onMessage(LookNow.class, now -> onLookNow())
+                .onMessage(HowMany.class, this::onHowMany)
                 .onMessage(LookDue.class, due -> onLookDue())
                 .onMessage(Looked.class, this::onLooked)
                 .onMessage(LookFailed.class, this::onLookFailed)
@@ -176,7 +215,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             sayInUse(Stream.of(wanted.topic));
             apply(wanted.topic);
         } else if (readOnce) {
-            make(wanted.topic);
+            make(wanted.topic, wanted.token);
         }
         return this;
     }
@@ -190,7 +229,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         return this;
     }
 
-    private void make(TopicName topic) {
+    private void make(TopicName topic, String token) {
         if (!asking.add(topic)) {
             return;
         }
@@ -198,20 +237,23 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                 .ifPresentOrElse(
                         limit -> ask(
                                 topic,
-                                replyTo -> new Topic.Ensure(limit, TopicDefinition.Delivery.defaults(), replyTo)),
+                                token,
+                                replyTo ->
+                                        new Topic.Ensure(limit, TopicDefinition.Delivery.defaults(), token, replyTo)),
                         () -> {
                             asking.remove(topic);
                             server.refuse(topic, "there is no such topic, and no default limit is set for its name");
                         });
     }
 
-    private void ask(TopicName topic, akka.japi.function.Function<ActorRef<Topic.Answer>, Topic.Command> command) {
+    private void ask(
+            TopicName topic, String token, akka.japi.function.Function<ActorRef<Topic.Answer>, Topic.Command> command) {
         getContext()
                 .pipeToSelf(
                         sharding.entityRefFor(Topic.KEY, topic.value()).ask(command, PATIENCE),
                         (answer, failure) -> failure == null
-                                ? new Answered(topic, answer)
-                                : new NoAnswer(topic, failure.getMessage()));
+                                ? new Answered(topic, token, answer)
+                                : new NoAnswer(topic, token, failure.getMessage()));
     }
 
     private Behavior<Command> onAnswered(Answered answered) {
@@ -219,7 +261,7 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         String problem = answered.answer.problem();
         if (answered.answer.outcome() == Topic.Outcome.ASK_AGAIN) {
             // Its name is still being freed, or its entity moves.
-            notMade(answered.topic, problem);
+            notMade(answered.topic, answered.token, problem);
         } else if (problem != null) {
             server.refuse(answered.topic, problem);
         } else {
@@ -230,20 +272,24 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
 
     private Behavior<Command> onNoAnswer(NoAnswer none) {
         asking.remove(none.topic);
-        notMade(none.topic, none.why);
+        notMade(none.topic, none.token, none.why);
         return this;
     }
 
     /** The message path asks again only when somebody comes; a consumer that is there already would wait for that. */
-    private void notMade(TopicName topic, String why) {
+    private void notMade(TopicName topic, String token, String why) {
         getContext().getLog().debug("{} could not make {}: {}", here, topic, why);
-        notMade.add(topic);
+        notMade.put(topic, token);
     }
 
     private void makeAgain() {
-        List<TopicName> again = List.copyOf(notMade);
+        Map<TopicName, String> again = Map.copyOf(notMade);
         notMade.clear();
-        again.stream().filter(served::contains).forEach(topic -> onWanted(new Wanted(topic)));
+        again.forEach((topic, token) -> {
+            if (served.contains(topic)) {
+                onWanted(new Wanted(topic, token));
+            }
+        });
     }
 
     private Behavior<Command> onChannelWanted(ChannelWanted wanted) {
@@ -301,6 +347,16 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
         return this;
     }
 
+    private Behavior<Command> onHowMany(HowMany question) {
+        Set<TopicName> names = new HashSet<>(known.keySet());
+        List.of(served, asking, toApply, applying, notApplied, makingChannel).forEach(names::addAll);
+        names.addAll(deleted.keySet());
+        names.addAll(notMade.keySet());
+        names.addAll(channels.keySet());
+        question.replyTo.tell(names.size());
+        return this;
+    }
+
     private Behavior<Command> onLookNow() {
         follower.lookNow();
         return this;
@@ -321,21 +377,63 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
     }
 
     private Behavior<Command> onLookFailed(LookFailed failed) {
-        getContext().getLog().debug("{} can't read the topics: {}", here, failed.why);
+        if (failedLooks++ % LOOKS_A_WARNING == 0) {
+            getContext()
+                    .getLog()
+                    .warn(
+                            "{} can't read the topics, {}: {}; it tries again",
+                            here,
+                            readOnce ? "so it does not know what changes" : "so it serves none yet",
+                            failed.why);
+        }
+        if (failedLooks > LOOKS_UNTIL_ALL_ARE_READ && readOnce && found == null) {
+            // A deletion may be forgotten by the time that this broker reads again.
+            found = new HashSet<>();
+            follower.startOver();
+        }
         tryAgain();
         follower.failed();
         return this;
     }
 
     private Behavior<Command> onLooked(Looked looked) {
-        if (!readOnce) {
-            readOnce = true;
-            getContext().getSelf().tell(new ReviewDue());
+        if (failedLooks > 0) {
+            getContext().getLog().info("{} reads the topics again", here);
+            failedLooks = 0;
         }
         looked.changes.definitions().forEach(this::learn);
-        tryAgain();
-        follower.looked(looked.changes.upTo());
+        if (found != null) {
+            looked.changes.definitions().forEach(definition -> found.add(definition.name()));
+            if (!looked.changes.more()) {
+                onAllRead();
+            }
+        }
+        if (!looked.changes.more()) {
+            tryAgain();
+        }
+        follower.looked(looked.changes.upTo(), looked.changes.more());
         return this;
+    }
+
+    /** What the store does not have any more was deleted while nobody looked, and is forgotten. */
+    private void onAllRead() {
+        List<TopicName> missing =
+                known.keySet().stream().filter(topic -> !found.contains(topic)).toList();
+        missing.forEach(topic -> {
+            TopicDefinition last = known.get(topic);
+            if (last.exists()) {
+                learn(last.gone());
+            }
+        });
+        found = null;
+        Set<TopicName> there = new HashSet<>(known.keySet());
+        there.removeAll(deleted.keySet());
+        learnedAll.accept(there);
+        if (!readOnce) {
+            readOnce = true;
+            getContext().getLog().info("{} has read {} topics", here, there.size());
+            getContext().getSelf().tell(new ReviewDue());
+        }
     }
 
     private void learn(TopicDefinition definition) {
@@ -350,8 +448,10 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             apply(definition.name());
         }
         if (definition.exists()) {
+            deleted.remove(definition.name());
             makeChannels(definition.name());
         } else {
+            deleted.put(definition.name(), reviews);
             served.remove(definition.name());
             channels.remove(definition.name());
         }
@@ -419,31 +519,56 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
             timers.startSingleTimer(new ReviewDue(), LOOK_EVERY);
             return this;
         }
+        reviews++;
+        forgetDeleted();
         reviewed.revisions.forEach((topic, revision) -> {
             served.add(topic);
             TopicDefinition definition = known.get(topic);
             if (revision == 0) {
                 // Perhaps it was wanted while this actor was not there.
-                onWanted(new Wanted(topic));
+                onWanted(new Wanted(topic, ""));
             } else if (definition != null && definition.revision() > revision) {
                 apply(topic);
             }
         });
         sayInUse();
-        timers.startSingleTimer(new ReviewDue(), REVIEW_EVERY);
+        timers.startSingleTimer(new ReviewDue(), reviewEvery);
         return this;
     }
 
     /**
-     * On the first review, report every known topic. Otherwise an ephemeral topic left by a previous cluster would
-     * never be found unused.
+     * Answers to what was asked before a topic's deletion may still come and would bring it back; after the second
+     * review none does.
+     */
+    private void forgetDeleted() {
+        deleted.entrySet().removeIf(gone -> {
+            TopicName topic = gone.getKey();
+            boolean over = gone.getValue() < reviews - 1
+                    && !toApply.contains(topic)
+                    && !applying.contains(topic)
+                    && !notApplied.contains(topic);
+            if (over) {
+                known.remove(topic);
+            }
+            return over;
+        });
+    }
+
+    /**
+     * Some reviews also wake the ephemeral topics that nobody uses here. Otherwise one whose broker died, or that a
+     * previous cluster left, would never be found unused.
      */
     private void sayInUse() {
-        Stream<TopicName> used = reviewedOnce
-                ? served.stream()
-                : known.values().stream().filter(TopicDefinition::exists).map(TopicDefinition::name);
-        reviewedOnce = true;
-        sayInUse(used);
+        sayInUse(served.stream());
+        if (!reviewedOnce || reviews % REVIEWS_A_WAKE == 0) {
+            reviewedOnce = true;
+            known.values().stream()
+                    .filter(definition ->
+                            definition.exists() && definition.name().ephemeral() && !served.contains(definition.name()))
+                    .forEach(definition -> sharding.entityRefFor(
+                                    Topic.KEY, definition.name().value())
+                            .tell(new Topic.Wake()));
+        }
     }
 
     private void sayInUse(Stream<TopicName> used) {

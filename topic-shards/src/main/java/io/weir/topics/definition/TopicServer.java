@@ -15,6 +15,9 @@ public interface TopicServer {
      */
     CompletionStage<Void> apply(TopicDefinition definition);
 
+    /** The same, if the topic is served here; it does not begin to be by that. */
+    CompletionStage<Void> update(TopicDefinition definition);
+
     /** Every topic that is served here, with the revision of the definition that was applied last; 0 where none was. */
     CompletionStage<Map<TopicName, Long>> revisions();
 

@@ -1,6 +1,7 @@
 package io.weir.topics.federation;
 
 import io.weir.config.value.BrokerId;
+import io.weir.topics.algorithm.LongSegments;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.path.Channel;
 import io.weir.topics.path.OtherBrokers;
@@ -206,12 +207,18 @@ public final class Federation implements OtherBrokers, LinkEvents {
     }
 
     @Override
-    public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+    public boolean onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
         PeerEnd end = lastHeard != null && lastHeard.peer() == peer ? lastHeard : peersById.get(peer.id());
         lastHeard = end;
-        if (end == null || !end.onFrame(buffer, offset, length, arrivalNs, nowNs)) {
-            FederationCounters.count(counters.malformed);
+        boolean read = end != null && end.onFrame(buffer, offset, length, arrivalNs, nowNs);
+        if (!read) {
+            countMalformed();
         }
+        return read;
+    }
+
+    void countMalformed() {
+        FederationCounters.count(counters.malformed);
     }
 
     List<PeerEnd> peers() {
@@ -220,6 +227,10 @@ public final class Federation implements OtherBrokers, LinkEvents {
 
     Loans loans() {
         return loans;
+    }
+
+    LongSegments segments() {
+        return shards.segments();
     }
 
     int nextSubscription() {

@@ -46,9 +46,11 @@ import org.agrona.MutableDirectBuffer;
  * </pre>
  *
  * {@code window}: so many messages of the subscription may be unacknowledged from now on. {@code attempts}: deliveries,
- * in DELIVER with this one. {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so
- * many, each after its length (i32, big endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2
- * throttled, 3 failed, 4 held up for too long, 5 no such topic. A message's age is in the link's own header.
+ * in DELIVER with this one. DELIVER_LATE (12) and DELIVER_LATE_WITH_CONTEXT (13) are laid out as DELIVER and
+ * DELIVER_WITH_CONTEXT: the message waited for a consumer, or to be due, and its age says nothing about brokers.
+ * {@code messages} of a PUBLISH: 0 for one message, whose body follows; else a batch of so many, each after its length
+ * (i32, big endian, as in the clients' MPUB). {@code what} of an OUTCOME: 1 accepted, 2 throttled, 3 failed, 4 held up
+ * for too long, 5 no such topic. A message's age is in the link's own header.
  */
 final class FederationFrames {
     static final byte VERSION = 1;
@@ -63,6 +65,8 @@ final class FederationFrames {
     static final byte DELIVER_WITH_CONTEXT = 9;
     static final byte ASK = 10;
     static final byte LEND = 11;
+    static final byte DELIVER_LATE = 12;
+    static final byte DELIVER_LATE_WITH_CONTEXT = 13;
 
     static final int ACCEPTED = 1;
     static final int THROTTLED = 2;
@@ -103,8 +107,8 @@ final class FederationFrames {
         int least =
                 switch (type) {
                     case UNSUBSCRIBE, ENDED -> NOTICE_BYTES;
-                    case SUBSCRIBE, ACKNOWLEDGE, DELIVER, ASK, LEND -> HEADER_BYTES;
-                    case DELIVER_WITH_CONTEXT -> HEADER_BYTES + Short.BYTES;
+                    case SUBSCRIBE, ACKNOWLEDGE, DELIVER, DELIVER_LATE, ASK, LEND -> HEADER_BYTES;
+                    case DELIVER_WITH_CONTEXT, DELIVER_LATE_WITH_CONTEXT -> HEADER_BYTES + Short.BYTES;
                     case GIVE_BACK, OUTCOME -> LONG_HEADER_BYTES;
                     case PUBLISH -> PUBLISH_HEADER_BYTES;
                     default -> Integer.MAX_VALUE;
@@ -202,18 +206,31 @@ final class FederationFrames {
         return HEADER_BYTES + (contextLength == 0 ? 0 : Short.BYTES + contextLength) + bodyLength;
     }
 
-    /** @param contextLength of the context that stands right before the body, or 0 */
+    /** Of a DELIVER: whether only brokers took its time so far. */
+    static boolean isFresh(DirectBuffer in, int at) {
+        byte type = in.getByte(at + 1);
+        return type == DELIVER || type == DELIVER_WITH_CONTEXT;
+    }
+
+    /**
+     * @param fresh whether only brokers took its time so far
+     * @param contextLength of the context that stands right before the body, or 0
+     */
     static void deliver(
             MutableDirectBuffer out,
             int at,
             int subscription,
+            boolean fresh,
             int attempts,
             long id,
             ByteBuffer body,
             int contextLength,
             int bodyAt,
             int bodyLength) {
-        header(out, at, contextLength == 0 ? DELIVER : DELIVER_WITH_CONTEXT, attempts, subscription);
+        byte type = contextLength == 0
+                ? fresh ? DELIVER : DELIVER_LATE
+                : fresh ? DELIVER_WITH_CONTEXT : DELIVER_LATE_WITH_CONTEXT;
+        header(out, at, type, attempts, subscription);
         out.putLong(at + LONG, id, ORDER);
         int next = at + HEADER_BYTES;
         if (contextLength > 0) {

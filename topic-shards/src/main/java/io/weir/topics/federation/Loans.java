@@ -21,13 +21,10 @@ import org.agrona.DirectBuffer;
  * turn's answers have for a peer goes in one frame. A topic at rest sends nothing. A frame that the link has no room
  * for is dropped: what it asked for is not asked any more, and what it lent is lost, which only admits less.
  *
- * <p>A broker asks all others, as long as they are {@value TopicGate#MOST_LENDERS} at most. In a larger cluster it asks
- * those at distances 1, 2 and 4 on the ring, either way, so that tokens still get everywhere in a few steps.
+ * <p>A broker asks all others, as long as they are {@value TopicGate#MOST_LENDERS} at most; in a larger cluster those
+ * that {@link Ring#lenders} says.
  */
 final class Loans {
-    /** With the neighbours that makes six lenders. */
-    private static final int[] CHORDS = {2, 4};
-
     private final Federation federation;
     private final Shards shards;
     private final BrokerId self;
@@ -67,13 +64,10 @@ final class Loans {
 
     private List<PeerEnd> lenders() {
         List<PeerEnd> linked = federation.peers();
-        if (linked.size() <= slots.length) {
-            return new ArrayList<>(linked);
-        }
         Set<BrokerId> ids = new HashSet<>();
         linked.forEach(peer -> ids.add(peer.peer().id()));
         ids.add(self);
-        List<BrokerId> near = Ring.of(ids, CHORDS).neighbours(self);
+        List<BrokerId> near = Ring.of(ids).lenders(self, slots.length);
         List<PeerEnd> lenders = new ArrayList<>(linked);
         lenders.removeIf(peer -> !near.contains(peer.peer().id()));
         return lenders;
@@ -134,7 +128,8 @@ final class Loans {
                     && loan.restingMicros() >= 0
                     && loan.restingMicros() <= Limit.MAX_BURST_MICROS
                     // So large that no difference of two overflows.
-                    && Math.abs(loan.freeMicros()) <= Long.MAX_VALUE / 4;
+                    && loan.freeMicros() >= -(Long.MAX_VALUE / 4)
+                    && loan.freeMicros() <= Long.MAX_VALUE / 4;
             if (!sound) {
                 return false;
             }

@@ -49,7 +49,7 @@ final class PeerEnd implements Publisher {
     private final Int2ObjectHashMap<RemoteSubscription> subscriptions = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<RemoteConsumer> consumers = new Int2ObjectHashMap<>();
     private final ArrayDeque<RemoteConsumer> wantRoom = new ArrayDeque<>();
-    private final LongRing notices = new LongRing();
+    private final LongRing notices;
     private final ArrayDeque<Outcome> outcomes = new ArrayDeque<>();
     private final Forwards forwards = new Forwards();
     private final UnsafeBuffer small = new UnsafeBuffer(new byte[FederationFrames.MAX_SMALL_BYTES]);
@@ -80,6 +80,7 @@ final class PeerEnd implements Publisher {
         this.counters = counters;
         this.maxMessageBytes = maxMessageBytes;
         this.loanCopies = loanCopies;
+        notices = new LongRing(shards.segments());
     }
 
     Peer peer() {
@@ -116,9 +117,13 @@ final class PeerEnd implements Publisher {
         return offer(FederationFrames.notice(small, type, subscription), nowNs);
     }
 
-    /** @param contextLength of the context that stands right before the body, or 0 */
+    /**
+     * @param fresh whether only brokers took its time so far
+     * @param contextLength of the context that stands right before the body, or 0
+     */
     boolean deliver(
             int subscription,
+            boolean fresh,
             long timestampNs,
             int attempts,
             long id,
@@ -130,6 +135,7 @@ final class PeerEnd implements Publisher {
             return false;
         }
         delivery.subscription = subscription;
+        delivery.fresh = fresh;
         delivery.attempts = attempts;
         delivery.id = id;
         delivery.body = body;
@@ -305,15 +311,19 @@ final class PeerEnd implements Publisher {
         subscriptions.remove(remote.id);
     }
 
-    /** One frame; false if it is malformed. */
+    /**
+     * One frame; false if it can't be read, or says what no broker says. The link begins anew then, because what the
+     * frame was about would never be answered. What can be answered is, and the link goes on.
+     */
     boolean onFrame(DirectBuffer in, int at, int length, long arrivalNs, long nowNs) {
         return switch (FederationFrames.typeOf(in, at, length)) {
             case FederationFrames.SUBSCRIBE -> onSubscribe(in, at, length, nowNs);
             case FederationFrames.UNSUBSCRIBE -> onUnsubscribe(in, at, nowNs);
             case FederationFrames.ACKNOWLEDGE -> onAcknowledge(in, at, length, nowNs);
             case FederationFrames.GIVE_BACK -> onGiveBack(in, at, nowNs);
-            case FederationFrames.DELIVER -> onDeliver(in, at, length, 0, 0, arrivalNs, nowNs);
-            case FederationFrames.DELIVER_WITH_CONTEXT ->
+            case FederationFrames.DELIVER, FederationFrames.DELIVER_LATE ->
+                onDeliver(in, at, length, 0, 0, arrivalNs, nowNs);
+            case FederationFrames.DELIVER_WITH_CONTEXT, FederationFrames.DELIVER_LATE_WITH_CONTEXT ->
                 onDeliver(in, at, length, Short.BYTES, FederationFrames.contextLength(in, at), arrivalNs, nowNs);
             case FederationFrames.ENDED -> onEnded(in, at, nowNs);
             case FederationFrames.PUBLISH -> onPublish(in, at, length, arrivalNs, nowNs);
@@ -335,9 +345,13 @@ final class PeerEnd implements Publisher {
                 || !FederationFrames.isName(in, topicAt, topicLength)
                 || !FederationFrames.isName(in, channelAt, channelLength)
                 || !isWindow(window)
-                || consumers.containsKey(id)
-                || consumers.size() >= MOST_SUBSCRIPTIONS) {
+                || consumers.containsKey(id)) {
             return false;
+        }
+        if (consumers.size() >= MOST_SUBSCRIPTIONS) {
+            federation.countMalformed();
+            noticeLater(FederationFrames.ENDED, id);
+            return notices.size() <= MOST_SUBSCRIPTIONS;
         }
         TopicName topic = new TopicName(in.getStringWithoutLengthAscii(topicAt, topicLength));
         String channel = in.getStringWithoutLengthAscii(channelAt, channelLength);
@@ -412,7 +426,8 @@ final class PeerEnd implements Publisher {
             // Unanswered it would be in flight for ever. Not at once, because it would come again at once.
             remote.messages.sendBack(
                     remote, FederationFrames.id(in, at), FederationFrames.attempts(in, at), Federation.RETRY_NS);
-            return false;
+            federation.countMalformed();
+            return true;
         }
         FederationCounters.count(counters.receivedFromPeers);
         remote.messages.arrived(
@@ -423,7 +438,8 @@ final class PeerEnd implements Publisher {
                 bodyLength,
                 FederationFrames.attempts(in, at),
                 FederationFrames.id(in, at),
-                arrivalNs + shards.wallOffsetNs(),
+                FederationFrames.isFresh(in, at),
+                arrivalNs,
                 nowNs);
         return true;
     }
@@ -455,8 +471,7 @@ final class PeerEnd implements Publisher {
                         ? bodyLength <= longest
                         : messages > 0 && FederationFrames.isBatch(in, bodyAt, bodyLength, messages, longest));
         if (!sound) {
-            refuse(in, at);
-            return false;
+            return refuse(in, at);
         }
         unanswered++;
         FederationCounters.count(counters.publishedForPeers);
@@ -473,14 +488,17 @@ final class PeerEnd implements Publisher {
     /**
      * Whoever sent it waits for an outcome, unless it sends more than it may have open, which no broker of ours does.
      */
-    private void refuse(DirectBuffer publication, int at) {
-        if (unanswered < Forwards.MOST) {
-            unanswered++;
-            failed(
-                    FederationFrames.id(publication, at),
-                    "it cannot be read, or a message in it is larger than the " + maxMessageBytes
-                            + " bytes of weir.topics.max-message-size");
+    private boolean refuse(DirectBuffer publication, int at) {
+        if (unanswered >= Forwards.MOST) {
+            return false;
         }
+        federation.countMalformed();
+        unanswered++;
+        failed(
+                FederationFrames.id(publication, at),
+                "it cannot be read, or a message in it is larger than the " + maxMessageBytes
+                        + " bytes of weir.topics.max-message-size");
+        return true;
     }
 
     private boolean onOutcome(DirectBuffer in, int at, int length) {
@@ -526,7 +544,7 @@ final class PeerEnd implements Publisher {
         }
         subscriptions.clear();
         for (RemoteConsumer remote : new ArrayList<>(consumers.values())) {
-            remote.close(nowNs);
+            remote.lost(nowNs);
         }
         consumers.clear();
         wantRoom.clear();
@@ -539,6 +557,7 @@ final class PeerEnd implements Publisher {
     /** Writes a message into the stream; one object, so that nothing is allocated for it. */
     private static final class Delivery implements BodyWriter {
         private int subscription;
+        private boolean fresh;
         private int attempts;
         private long id;
         private ByteBuffer body;
@@ -548,7 +567,8 @@ final class PeerEnd implements Publisher {
 
         @Override
         public void write(MutableDirectBuffer out, int at) {
-            FederationFrames.deliver(out, at, subscription, attempts, id, body, contextLength, bodyAt, bodyLength);
+            FederationFrames.deliver(
+                    out, at, subscription, fresh, attempts, id, body, contextLength, bodyAt, bodyLength);
         }
     }
 

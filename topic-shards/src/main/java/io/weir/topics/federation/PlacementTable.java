@@ -3,6 +3,7 @@ package io.weir.topics.federation;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.topics.algorithm.NameTable;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import java.nio.charset.StandardCharsets;
@@ -11,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A broker's knowledge of placement: who publishes here, how much, and where each is at home. On the message path's
@@ -20,8 +22,12 @@ import java.util.Map;
  * publisher's seat is looked up when it comes and when the seats change, so a publication costs finding its topic and
  * its publisher, and nothing is allocated for it.
  *
+ * <p>A topic is followed if placement is on for all topics, if somebody registers for it here (says a rate or a group),
+ * or if it is {@link #follow said} that somebody did elsewhere. Of other topics nothing is known, and a publication to
+ * one costs a comparison or two.
+ *
  * <p>Bounds: {@link #MOST_TOPICS} topics and {@link #MOST_PUBLISHERS} publishers; whoever comes beyond is at home here
- * and not counted. Who has been silent for some looks in a row is forgotten, unless it is {@link #register registered}.
+ * and not counted. Who has been silent for some looks in a row is forgotten; its registration is kept elsewhere.
  *
  * <p>Beside the counts it notes in which slots of {@link #SLOT_NS} each publisher sent, a bit a slot, so that groups
  * that send together can be found. Slots are numbered by the wall clock, so that brokers' slots can be compared. What
@@ -39,6 +45,13 @@ public final class PlacementTable implements Homes {
     public static final int SLOTS = Long.SIZE;
     /** Instead of a wall clock's time: nobody looks for groups, and nothing is noted. */
     public static final long UNOBSERVED = -1;
+
+    /** What {@link Attendance#registered} says of a publisher that said nothing but, perhaps, its name, ... */
+    public static final byte NOT_REGISTERED = 0;
+    /** ... of one that said a rate or a group, ... */
+    public static final byte UNNAMED = 1;
+    /** ... and of one that also has a name, under which it is the same at every broker. */
+    public static final byte NAMED = 2;
 
     private static final int FIRST_SLOTS = 8;
     private static final int NO_ROOM = -1;
@@ -85,6 +98,8 @@ public final class PlacementTable implements Homes {
      *
      * @param ids of the publishers
      * @param messages how many each published, as far as they were counted: one that had to be tried again counts twice
+     * @param sendings at how many instants each did: what came at the same time, in one batch or several, is one
+     * @param registered whether each did: {@link #NOT_REGISTERED}, {@link #UNNAMED} or {@link #NAMED}
      * @param groups of each; empty where it has none
      * @param expectedRates what each said it would publish in a second; 0 where it did not
      * @param left publishers that are not there any more
@@ -96,6 +111,8 @@ public final class PlacementTable implements Homes {
             TopicName topic,
             long[] ids,
             int[] messages,
+            int[] sendings,
+            byte[] registered,
             String[] groups,
             double[] expectedRates,
             long[] left,
@@ -112,16 +129,33 @@ public final class PlacementTable implements Homes {
         private byte[] silent = new byte[FIRST_SLOTS];
         private String[] groups = new String[FIRST_SLOTS];
         private double[] rates = new double[FIRST_SLOTS];
-        private boolean[] registered = new boolean[FIRST_SLOTS];
+        private byte[] registered = new byte[FIRST_SLOTS];
+        private int[] sendings = new int[FIRST_SLOTS];
+        private long[] lastSentNs = new long[FIRST_SLOTS];
         /** The slots in which it sent since the last look. */
         private long[] active = new long[FIRST_SLOTS];
         /** Whether it sent in the last slot before those. */
         private boolean[] before = new boolean[FIRST_SLOTS];
 
         private int size;
+        /** Somebody registered for it elsewhere, or placement is on for all topics. */
+        private boolean followed;
+        /** Somebody registered for it here, and has not left. */
+        private boolean registeredHere;
 
         private TopicPublishers(TopicName topic) {
             this.topic = topic;
+        }
+
+        private boolean tracked() {
+            return followed || registeredHere;
+        }
+
+        /** Nobody is counted any more; seats stay. */
+        private void clear() {
+            size = 0;
+            Arrays.fill(ids, Publisher.NOBODY);
+            resize(FIRST_SLOTS);
         }
 
         private int slot(long id) {
@@ -153,12 +187,17 @@ public final class PlacementTable implements Homes {
          * What was said last counts; whether it contradicts what was said before is judged where all publishers are
          * known.
          */
-        private void say(int slot, String group, double rate) {
+        private void say(int slot, Publisher publisher) {
+            String group = publisher.group();
             if (!group.isEmpty() && !group.equals(groups[slot])) {
                 groups[slot] = group;
             }
-            if (rate > 0) {
-                rates[slot] = rate;
+            if (publisher.expectedRate() > 0) {
+                rates[slot] = publisher.expectedRate();
+            }
+            if (registered[slot] == NOT_REGISTERED && registers(publisher)) {
+                registered[slot] = publisher.named() ? NAMED : UNNAMED;
+                registeredHere = true;
             }
         }
 
@@ -172,6 +211,8 @@ public final class PlacementTable implements Homes {
             old.groups = groups;
             old.rates = rates;
             old.registered = registered;
+            old.sendings = sendings;
+            old.lastSentNs = lastSentNs;
             old.active = active;
             old.before = before;
             ids = new long[slots];
@@ -180,7 +221,9 @@ public final class PlacementTable implements Homes {
             silent = new byte[slots];
             groups = new String[slots];
             rates = new double[slots];
-            registered = new boolean[slots];
+            registered = new byte[slots];
+            sendings = new int[slots];
+            lastSentNs = new long[slots];
             active = new long[slots];
             before = new boolean[slots];
             size = 0;
@@ -194,6 +237,8 @@ public final class PlacementTable implements Homes {
                     groups[slot] = old.groups[i];
                     rates[slot] = old.rates[i];
                     registered[slot] = old.registered[i];
+                    sendings[slot] = old.sendings[i];
+                    lastSentNs[slot] = old.lastSentNs[i];
                     active[slot] = old.active[i];
                     before[slot] = old.before[i];
                     size++;
@@ -205,26 +250,33 @@ public final class PlacementTable implements Homes {
         private Attendance take(long fromSlot, int noted) {
             long[] present = new long[size];
             int[] published = new int[size];
+            int[] sent = new int[size];
+            byte[] theyRegistered = new byte[size];
             String[] theirGroups = new String[size];
             double[] expected = new double[size];
             long[] bursts = new long[size];
             long[] left = new long[size];
             int count = 0;
             int gone = 0;
+            registeredHere = false;
             for (int i = 0; i < ids.length; i++) {
                 if (ids[i] == Publisher.NOBODY) {
                     continue;
                 }
-                silent[i] = (byte) (messages[i] > 0 || registered[i] ? 0 : silent[i] + 1);
+                silent[i] = (byte) (messages[i] > 0 ? 0 : silent[i] + 1);
                 if (silent[i] == SILENT_LOOKS) {
                     left[gone++] = ids[i];
                 } else {
                     present[count] = ids[i];
                     published[count] = messages[i];
+                    sent[count] = sendings[i];
+                    theyRegistered[count] = registered[i];
+                    registeredHere |= registered[i] != NOT_REGISTERED;
                     theirGroups[count] = groups[i];
                     bursts[count] = takeBursts(i, noted);
                     expected[count++] = rates[i];
                     messages[i] = 0;
+                    sendings[i] = 0;
                 }
             }
             if (gone > 0) {
@@ -238,6 +290,8 @@ public final class PlacementTable implements Homes {
                     topic,
                     Arrays.copyOf(present, count),
                     Arrays.copyOf(published, count),
+                    Arrays.copyOf(sent, count),
+                    Arrays.copyOf(theyRegistered, count),
                     Arrays.copyOf(theirGroups, count),
                     Arrays.copyOf(expected, count),
                     Arrays.copyOf(left, gone),
@@ -263,6 +317,9 @@ public final class PlacementTable implements Homes {
     }
 
     private final BrokerId self;
+    /** Null: placement is on for all topics. */
+    private final Runnable onRegistered;
+
     private final NameTable<TopicPublishers> byName = new NameTable<>();
     private final Map<TopicName, TopicPublishers> all = new HashMap<>();
     private int publishers;
@@ -270,9 +327,27 @@ public final class PlacementTable implements Homes {
     private long fromSlot = UNOBSERVED;
 
     private long fromNs;
+    /** Who sends when, of one topic; null if nobody wants to know. */
+    private SendingRecording recording;
 
+    /** For placement of all topics. */
     public PlacementTable(BrokerId self) {
+        this(self, null);
+    }
+
+    /**
+     * For placement of topics that somebody registers for.
+     *
+     * @param onRegistered called when somebody registers here for a topic that was not followed
+     */
+    public PlacementTable(BrokerId self, Runnable onRegistered) {
         this.self = self;
+        this.onRegistered = onRegistered;
+    }
+
+    /** Whether it says what placement goes by; a name alone says only who it is. */
+    private static boolean registers(Publisher publisher) {
+        return publisher.expectedRate() > 0 || !publisher.group().isEmpty();
     }
 
     @Override
@@ -282,58 +357,100 @@ public final class PlacementTable implements Homes {
         if (id == Publisher.NOBODY) {
             return null;
         }
+        boolean registers = registers(publisher);
+        if (all.isEmpty() && !registers && onRegistered != null) {
+            return null;
+        }
         TopicPublishers here = byName.get(request.in(), request.topicAt(), request.topicLength());
-        if (here == null) {
-            here = add(request);
+        if (here == null || !here.tracked()) {
+            if (!registers && onRegistered != null) {
+                return here == null || here.seats == null ? null : here.seatOf(id, self);
+            }
+            here = here == null ? add(request) : here;
             if (here == null) {
                 return null;
             }
+            track(here);
         }
         int slot = slotOf(here, id);
         if (slot == NO_ROOM) {
             return null;
         }
-        here.say(slot, publisher.group(), publisher.expectedRate());
-        here.messages[slot] += Math.max(1, request.messages());
+        here.say(slot, publisher);
+        count(here, slot, request);
+        return here.homes[slot];
+    }
+
+    private void track(TopicPublishers here) {
+        if (onRegistered != null) {
+            here.registeredHere = true;
+            onRegistered.run();
+        }
+    }
+
+    private void count(TopicPublishers here, int slot, PublishRequest request) {
+        int messages = Math.max(1, request.messages());
+        long arrivalNs = request.arrivalNs();
+        here.messages[slot] += messages;
+        if (here.sendings[slot] == 0 || here.lastSentNs[slot] != arrivalNs) {
+            here.lastSentNs[slot] = arrivalNs;
+            here.sendings[slot]++;
+        }
         if (fromSlot != UNOBSERVED) {
-            long sinceNs = request.arrivalNs() - fromNs;
+            long sinceNs = arrivalNs - fromNs;
             if (sinceNs >= 0 && sinceNs < SLOTS * SLOT_NS) {
                 here.active[slot] |= 1L << sinceNs / SLOT_NS;
             }
         }
-        return here.homes[slot];
+        if (recording != null && here.topic.equals(recording.topic())) {
+            recording.sent(here.ids[slot], messages, arrivalNs);
+        }
     }
 
-    /**
-     * Somebody is going to publish here, and counts as present, however silent, until {@link #unregister}.
-     *
-     * @param group empty: none
-     * @param rate messages a second; 0: to be measured
-     * @return false if there is no room for it
-     */
-    public boolean register(TopicName topic, long id, String group, double rate) {
-        TopicPublishers here = publishersOf(topic);
-        if (here == null) {
-            return false;
-        }
-        int slot = slotOf(here, id);
-        if (slot == NO_ROOM) {
-            return false;
-        }
-        here.say(slot, group, rate);
-        here.registered[slot] = true;
-        return true;
+    /** Who sends when to its topic goes into this recording from now on; what was recorded before is lost. */
+    public void record(SendingRecording into, long nowNs, long wallNs) {
+        into.begin(nowNs, wallNs);
+        recording = into;
     }
 
-    /** From now on it counts as present for as long as it publishes; false if it was not registered here. */
-    public boolean unregister(TopicName topic, long id) {
-        TopicPublishers here = all.get(topic);
-        int slot = here == null ? 0 : here.slot(id);
-        if (here == null || here.ids[slot] != id || !here.registered[slot]) {
-            return false;
+    /** The recording that has ended since the last call; null if none has. */
+    public SendingRecording takeRecording(long nowNs) {
+        SendingRecording over = recording != null && recording.isOver(nowNs) ? recording : null;
+        if (over != null) {
+            recording = null;
         }
-        here.registered[slot] = false;
-        return true;
+        return over;
+    }
+
+    /** Somebody registered for these topics somewhere, and for no others. Of others, seats stay. */
+    public void follow(Set<TopicName> topics) {
+        if (onRegistered == null) {
+            return;
+        }
+        topics.forEach(topic -> {
+            TopicPublishers here = publishersOf(topic);
+            if (here != null) {
+                here.followed = true;
+            }
+        });
+        for (TopicPublishers here : all.values()) {
+            if (here.followed && !topics.contains(here.topic)) {
+                here.followed = false;
+                forgetUnlessTracked(here);
+            }
+        }
+    }
+
+    /** Whether any topic's publishers are counted. */
+    public boolean tracks() {
+        return all.values().stream().anyMatch(TopicPublishers::tracked);
+    }
+
+    private void forgetUnlessTracked(TopicPublishers here) {
+        if (!here.tracked() && here.size > 0) {
+            publishers -= here.size;
+            here.clear();
+        }
     }
 
     /** The publisher's slot, given to it if it has none; {@link #NO_ROOM} if there are too many publishers. */
@@ -359,6 +476,7 @@ public final class PlacementTable implements Homes {
         TopicPublishers here = all.get(topic);
         if (here == null && all.size() < MOST_TOPICS) {
             here = new TopicPublishers(topic);
+            here.followed = onRegistered == null;
             all.put(topic, here);
             byName.add(topic.value(), here);
         }
@@ -371,7 +489,7 @@ public final class PlacementTable implements Homes {
         if (here == null || seats.revision <= here.revision()) {
             return;
         }
-        here.seats = seats;
+        here.seats = seats.ids.length == 0 && !here.tracked() ? null : seats;
         for (int i = 0; i < here.ids.length; i++) {
             if (here.ids[i] != Publisher.NOBODY) {
                 here.homes[i] = here.seatOf(here.ids[i], self);
@@ -411,7 +529,9 @@ public final class PlacementTable implements Homes {
                 attendances.add(here.take(takenFrom, noted));
             }
             publishers += here.size;
-            if (here.size == 0 && here.seats == null) {
+            forgetUnlessTracked(here);
+            boolean said = here.followed && onRegistered != null;
+            if (here.size == 0 && here.seats == null && !said) {
                 empty.add(here);
             }
         }

@@ -38,7 +38,8 @@ final class RemoteConsumer implements Subscriber {
             int contextLength,
             int bodyAt,
             int bodyLength) {
-        if (peer.deliver(id, timestampNs, attempts, messageId, body, contextLength, bodyAt, bodyLength)) {
+        if (peer.deliver(
+                id, consumer.fresh(), timestampNs, attempts, messageId, body, contextLength, bodyAt, bodyLength)) {
             return true;
         }
         if (!wantsRoom) {
@@ -70,6 +71,14 @@ final class RemoteConsumer implements Subscriber {
         wantsRoom = false;
         if (consumer != null) {
             consumer.writable(nowNs);
+        }
+    }
+
+    /** The link is lost: what the peer held goes to others, and its consumers may come back. */
+    void lost(long nowNs) {
+        if (consumer != null) {
+            consumer.lost(nowNs);
+            consumer = null;
         }
     }
 

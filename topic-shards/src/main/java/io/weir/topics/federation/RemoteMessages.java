@@ -1,6 +1,7 @@
 package io.weir.topics.federation;
 
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.LongSegments;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.path.Channel;
 import io.weir.topics.path.RemoteSource;
@@ -20,17 +21,22 @@ import java.util.List;
  */
 final class RemoteMessages implements RemoteSource {
     private static final int MAX_SLOT = 0x7fff;
+    /** No entry of another broker's message: those have a slot. */
+    private static final long NOTHING = 0;
 
     private final Federation federation;
     private final Channel channel;
     private final MessageStore store;
-    private final LongRing waiting = new LongRing();
-    private final LongRing sinceNs = new LongRing();
+    private final LongRing waiting;
+    private final LongRing sinceNs;
     /** One for each linked peer, while there are consumers. */
     private final List<RemoteSubscription> subscriptions = new ArrayList<>();
 
     /** Also those that are over, as long as consumers hold something of them. Slot 0 stands for this broker. */
     private RemoteSubscription[] bySlot = new RemoteSubscription[4];
+
+    /** The entry of the message that came just now. */
+    private long arriving = NOTHING;
 
     private boolean closed;
     private boolean refused;
@@ -44,10 +50,16 @@ final class RemoteMessages implements RemoteSource {
         this.federation = federation;
         this.channel = channel;
         this.store = store;
+        waiting = new LongRing(federation.segments());
+        sinceNs = new LongRing(federation.segments());
     }
 
     Channel channel() {
         return channel;
+    }
+
+    LongSegments segments() {
+        return federation.segments();
     }
 
     @Override
@@ -59,6 +71,8 @@ final class RemoteMessages implements RemoteSource {
      * A message of another broker; what cannot be stored goes back.
      *
      * @param at where its context stands, if it has one, and right behind that its body
+     * @param fresh whether only brokers took its time so far
+     * @param arrivalNs when it reached the first broker, by this broker's clock
      */
     void arrived(
             RemoteSubscription subscription,
@@ -68,17 +82,24 @@ final class RemoteMessages implements RemoteSource {
             int length,
             int attempts,
             long id,
-            long timestampNs,
+            boolean fresh,
+            long arrivalNs,
             long nowNs) {
         int before = Math.max(0, attempts - 1);
-        int message = store.put(in, at, contextLength, at + contextLength, length, timestampNs, id, 0);
+        int message =
+                store.put(channel.account(), null, in, at, contextLength, at + contextLength, length, arrivalNs, id, 0);
         if (message == MessageStore.FULL) {
             sendBack(subscription, id, before, 0);
             return;
         }
         subscription.held++;
-        await(subscription, Channel.entry(message, before, subscription.slot), nowNs);
+        arriving = Channel.entry(message, before, subscription.slot);
+        await(subscription, arriving, nowNs);
         channel.pump(nowNs);
+        arriving = NOTHING;
+        if (fresh && before == 0) {
+            channel.times().cameFrom(subscription.peer.peer().id(), arrivalNs);
+        }
         if (!waiting.isEmpty()) {
             federation.watch(this);
         }
@@ -103,7 +124,11 @@ final class RemoteMessages implements RemoteSource {
             return false;
         }
         sinceNs.poll();
-        subscriptionOf(waiting.poll()).waiting--;
+        long entry = waiting.poll();
+        if (entry != arriving) {
+            channel.times().waited(entry, nowNs);
+        }
+        subscriptionOf(entry).waiting--;
         return true;
     }
 
@@ -185,6 +210,15 @@ final class RemoteMessages implements RemoteSource {
     }
 
     @Override
+    public int held() {
+        int held = -waiting.size();
+        for (RemoteSubscription subscription : bySlot) {
+            held += subscription == null ? 0 : subscription.held;
+        }
+        return held;
+    }
+
+    @Override
     public void dropWaiting() {
         while (!waiting.isEmpty()) {
             sinceNs.poll();
@@ -216,7 +250,7 @@ final class RemoteMessages implements RemoteSource {
         if (consumed && !refused && subscriptions.size() < peers.size()) {
             openMissing(peers);
         }
-        int room = credit == 0 || store.nearlyFull() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
+        int room = credit == 0 || !channel.hasMemory() ? 0 : Math.max(1, channel.freeCredit() / peers.size());
         boolean sentAll = true;
         for (int i = subscriptions.size() - 1; i >= 0; i--) {
             RemoteSubscription subscription = subscriptions.get(i);

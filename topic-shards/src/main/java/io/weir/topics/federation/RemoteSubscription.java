@@ -29,15 +29,17 @@ final class RemoteSubscription {
     /** The largest that it ever knew. */
     private int widest;
 
-    private final LongRing finished = new LongRing();
+    private final LongRing finished;
     /** Id, attempts and delay of each. */
-    private final LongRing back = new LongRing();
+    private final LongRing back;
 
     RemoteSubscription(int id, PeerEnd peer, RemoteMessages messages, int slot) {
         this.id = id;
         this.peer = peer;
         this.messages = messages;
         this.slot = slot;
+        finished = new LongRing(messages.segments());
+        back = new LongRing(messages.segments());
     }
 
     /** Whether the peer sends more than it was ever allowed to. */

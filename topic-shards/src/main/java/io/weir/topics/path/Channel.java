@@ -5,6 +5,7 @@ import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.DeadlineHeap;
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.MemoryAccount;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.definition.Overflow;
 import io.weir.transport.gateway.Duty;
@@ -40,7 +41,7 @@ public final class Channel {
 
     private static final int MAX_ATTEMPTS = 0xffff;
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
-    /** Long enough for a definition that is on its way, if the store answers at all. */
+    /** Long enough for a definition that is on its way, and for a broker to be linked again. */
     private static final long UNCLAIMED_NS = TimeUnit.MINUTES.toNanos(1);
 
     private final String name;
@@ -48,8 +49,9 @@ public final class Channel {
     private final TopicShard shard;
     private final Agenda agenda;
     private final MessageStore store;
-    private final LongRing queue = new LongRing();
-    private DeadlineHeap deferred = new DeadlineHeap();
+    private final MessageTimes times;
+    private final LongRing queue;
+    private DeadlineHeap deferred;
     private final List<Consumer> consumers = new ArrayList<>();
     /** Null while this broker has no links. */
     private final RemoteSource remoteSource;
@@ -61,7 +63,7 @@ public final class Channel {
     private boolean named;
     /** It was made for consumers of this broker, or by the definition, and not only for other brokers'. */
     private boolean claimed;
-    /** When it goes because nobody claims it, or {@link Duty#NO_DEADLINE}. */
+    /** When it goes because nobody comes for it, or {@link Duty#NO_DEADLINE}; see {@link #goesNow}. */
     private long goesAtNs = Duty.NO_DEADLINE;
     /** No consumer could take the last message: not tried again before something has changed. */
     private boolean stalled;
@@ -90,6 +92,9 @@ public final class Channel {
         this.shard = shard;
         this.agenda = agenda;
         this.store = store;
+        queue = new LongRing(shard.segments());
+        deferred = new DeadlineHeap(shard.segments());
+        times = shard.times();
         remoteSource = shard.remoteSourceFor(this);
     }
 
@@ -118,7 +123,7 @@ public final class Channel {
 
     /** @param remote whether another broker is behind it */
     Consumer join(Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
-        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote);
+        Consumer consumer = new Consumer(this, subscriber, timeoutNs, maxTimeoutNs, remote, shard.slots());
         consumers.add(consumer);
         claimed |= !remote;
         goesAtNs = Duty.NO_DEADLINE;
@@ -129,8 +134,8 @@ public final class Channel {
         return consumer;
     }
 
-    /** A message that passed the gate; one of its references is the channel's from now on. */
-    void put(int message, long nowNs) {
+    /** A message that passed the gate, now or before; one of its references is the channel's from now on. */
+    void put(int message, long nowNs, boolean passesNow) {
         received++;
         long dueNs = store.dueNs(message);
         if (dueNs != 0 && dueNs - nowNs > 0) {
@@ -139,7 +144,10 @@ public final class Channel {
             }
             return;
         }
-        if ((!queue.isEmpty() || !dispatch(message, nowNs)) && makeRoom(message)) {
+        times.begin(passesNow && dueNs == 0);
+        boolean taken = queue.isEmpty() && dispatch(message, nowNs);
+        times.end(message, taken);
+        if (!taken && makeRoom(message)) {
             queue.add(message);
         }
         wanted(1);
@@ -279,6 +287,7 @@ public final class Channel {
                 }
             }
             if (consumer.take(entry, nowNs)) {
+                times.handedOver(entry, consumer.remote(), nowNs);
                 delivered++;
                 changed();
                 return true;
@@ -372,7 +381,8 @@ public final class Channel {
         shard.lookAgainAt(deadlineNs);
     }
 
-    void left(Consumer consumer, long nowNs) {
+    /** @param lost it did not leave, but its broker cannot be reached now, and may come back */
+    void left(Consumer consumer, boolean lost, long nowNs) {
         if (!consumers.remove(consumer)) {
             return;
         }
@@ -382,18 +392,23 @@ public final class Channel {
             queueAgain(entry, nowNs);
             entry = consumer.takeBack();
         }
+        consumer.free();
         if (gate != null && consumers.isEmpty()) {
             gate.waiting(0, agenda.nowNs());
         }
-        if (consumers.isEmpty() && (ephemeral || !shard.defined())) {
+        if (consumers.isEmpty() && (ephemeral && !lost || !shard.defined())) {
             shard.removeChannel(this, "its last consumer left");
             return;
         }
-        if (consumers.isEmpty() && !claimed) {
-            goesAtNs = nowNs + UNCLAIMED_NS;
-            shard.lookAgainAt(goesAtNs);
+        if (consumers.isEmpty() && (ephemeral || !claimed)) {
+            awaitOwner(nowNs);
         }
         unstall(nowNs);
+    }
+
+    private void awaitOwner(long nowNs) {
+        goesAtNs = nowNs + UNCLAIMED_NS;
+        shard.lookAgainAt(goesAtNs);
     }
 
     void pause(boolean nowPaused, long nowNs) {
@@ -418,11 +433,21 @@ public final class Channel {
     }
 
     /**
-     * Whether it came only because another broker has consumers of it, which are gone, and no definition has named it
-     * since: the channel was deleted while that broker did not know yet. It would keep messages for nobody.
+     * Whether it goes now, because nobody came for it for long: an ephemeral channel whose last consumer's broker was
+     * lost; or one that came only because another broker had consumers of it, which are gone, and that no definition
+     * has named since. If it was deleted here, that broker did not know yet, and it would keep messages for nobody.
+     * Else somebody may miss what is in it: it stays, and the directory is asked to name it.
      */
-    boolean unclaimed(long nowNs) {
-        return goesAtNs != Duty.NO_DEADLINE && goesAtNs - nowNs <= 0;
+    boolean goesNow(long nowNs) {
+        if (goesAtNs == Duty.NO_DEADLINE || goesAtNs - nowNs > 0) {
+            return false;
+        }
+        if (!ephemeral && depth() > 0 && !shard.wasDeleted(name)) {
+            shard.nameChannel(name);
+            awaitOwner(nowNs);
+            return false;
+        }
+        return true;
     }
 
     /**
@@ -430,32 +455,37 @@ public final class Channel {
      * nothing. Another broker hears that its messages are finished.
      */
     void empty(long nowNs) {
+        dropAll(true);
+        if (remoteSource != null) {
+            remoteSource.dropWaiting();
+        }
+        unstall(nowNs);
+        shard.roomMade();
+    }
+
+    /** @param finished whether another broker hears that its messages are */
+    private void dropAll(boolean finished) {
         while (!queue.isEmpty()) {
             store.release(message(queue.poll()));
         }
         while (!deferred.isEmpty()) {
-            drop(deferred.poll());
+            drop(deferred.poll(), finished);
         }
         for (int i = 0; i < consumers.size(); i++) {
             long entry = consumers.get(i).takeBack();
             while (entry != Consumer.NOTHING) {
-                drop(entry);
+                drop(entry, finished);
                 entry = consumers.get(i).takeBack();
             }
-        }
-        if (remoteSource != null) {
-            remoteSource.dropWaiting();
         }
         if (gate != null) {
             gate.waiting(0, agenda.nowNs());
         }
         awaitTokensNoMore();
-        unstall(nowNs);
-        shard.roomMade();
     }
 
-    private void drop(long entry) {
-        if (slot(entry) != 0) {
+    private void drop(long entry, boolean finished) {
+        if (finished && slot(entry) != 0) {
             remoteSource.finished(entry);
         }
         store.release(message(entry));
@@ -463,23 +493,10 @@ public final class Channel {
 
     /** Lets go of everything; the shard has forgotten it. */
     void close(String reason) {
-        if (gate != null) {
-            gate.waiting(0, agenda.nowNs());
-        }
-        awaitTokensNoMore();
-        while (!queue.isEmpty()) {
-            store.release(message(queue.poll()));
-        }
-        while (!deferred.isEmpty()) {
-            store.release(message(deferred.poll()));
-        }
+        dropAll(false);
         for (Consumer consumer : new ArrayList<>(consumers)) {
-            long entry = consumer.takeBack();
-            while (entry != Consumer.NOTHING) {
-                store.release(message(entry));
-                entry = consumer.takeBack();
-            }
             consumers.remove(consumer);
+            consumer.free();
             consumer.gone(reason);
         }
         if (remoteSource != null) {
@@ -493,7 +510,7 @@ public final class Channel {
             return;
         }
         DeadlineHeap all = deferred;
-        deferred = new DeadlineHeap();
+        deferred = new DeadlineHeap(shard.segments());
         while (!all.isEmpty()) {
             long dueNs = all.deadlineNs();
             long entry = all.poll();
@@ -535,20 +552,45 @@ public final class Channel {
         return remoteSource;
     }
 
+    public MessageTimes times() {
+        return times;
+    }
+
     MessageStore store() {
         return store;
     }
 
+    /** Its topic's. */
+    public MemoryAccount account() {
+        return shard.account();
+    }
+
+    /** Whether its topic may hold more of other brokers' messages. */
+    public boolean hasMemory() {
+        return !store.nearlyFull() && shard.hasMemory(0);
+    }
+
+    void trim() {
+        for (int i = 0; i < consumers.size(); i++) {
+            consumers.get(i).trim();
+        }
+    }
+
     TopicStats.ChannelStats stats() {
         int inFlight = 0;
+        int inFlightOfOthers = 0;
         for (Consumer consumer : consumers) {
             inFlight += consumer.inFlight();
+            inFlightOfOthers += consumer.inFlightOfOthers();
         }
+        int deferredOfOthers = remoteSource == null ? 0 : remoteSource.held() - inFlightOfOthers;
         return new TopicStats.ChannelStats(
                 name,
                 queue.size(),
                 deferred.size(),
+                deferredOfOthers,
                 inFlight,
+                inFlightOfOthers,
                 consumers.size(),
                 localConsumers(),
                 paused,

@@ -2,6 +2,7 @@ package io.weir.topics.path;
 
 import io.weir.topics.algorithm.InFlight;
 import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.algorithm.SlotBudget;
 import io.weir.transport.gateway.Duty;
 import io.weir.transport.gateway.Subscriber;
 import io.weir.transport.gateway.Subscription;
@@ -18,21 +19,35 @@ public final class Consumer implements Subscription {
     private final long timeoutNs;
     private final long maxTimeoutNs;
     private final boolean remote;
-    private final InFlight inFlight = new InFlight();
+    private final InFlight inFlight;
     private int ready;
     private boolean full;
+    /** Of what it holds, messages of other brokers. */
+    private int ofOthers;
 
-    Consumer(Channel channel, Subscriber subscriber, long timeoutNs, long maxTimeoutNs, boolean remote) {
+    Consumer(
+            Channel channel,
+            Subscriber subscriber,
+            long timeoutNs,
+            long maxTimeoutNs,
+            boolean remote,
+            SlotBudget slots) {
         this.channel = channel;
         this.subscriber = subscriber;
         this.timeoutNs = timeoutNs;
         this.maxTimeoutNs = maxTimeoutNs;
         this.remote = remote;
+        inFlight = new InFlight(slots);
     }
 
     /** Whether another broker is behind it. */
     boolean remote() {
         return remote;
+    }
+
+    /** Whether only brokers took the time of the message that it is being given. */
+    public boolean fresh() {
+        return channel.times().fresh();
     }
 
     int credit() {
@@ -45,7 +60,7 @@ public final class Consumer implements Subscription {
 
     /** Whether it would take a message, unless its buffer proves full. */
     boolean hasCredit() {
-        return !full && inFlight.size() < ready;
+        return !full && inFlight.size() < ready && inFlight.hasRoom();
     }
 
     /** Takes the message if it has credit and room. */
@@ -64,14 +79,14 @@ public final class Consumer implements Subscription {
         int contextLength = store.contextLength(message);
         full = contextLength == 0
                 ? !subscriber.deliver(
-                        store.timestampNs(message),
+                        channel.times().timestampNs(message),
                         Channel.attempts(tried),
                         id,
                         store.slab(message),
                         store.bodyAt(message),
                         store.length(message))
                 : !subscriber.deliver(
-                        store.timestampNs(message),
+                        channel.times().timestampNs(message),
                         Channel.attempts(tried),
                         id,
                         store.slab(message),
@@ -83,6 +98,7 @@ public final class Consumer implements Subscription {
             return false;
         }
         inFlight.add(id, tried, nowNs, nowNs + timeoutNs);
+        ofOthers += Channel.slot(entry) != 0 ? 1 : 0;
         channel.lookAgainAt(nowNs + timeoutNs);
         return true;
     }
@@ -99,8 +115,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.finished(entry, nowNs);
         return true;
     }
@@ -111,8 +126,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.requeued(entry, delayNs, nowNs);
         return true;
     }
@@ -123,8 +137,7 @@ public final class Consumer implements Subscription {
         if (slot == InFlight.NONE) {
             return false;
         }
-        long entry = inFlight.entry(slot);
-        inFlight.remove(slot);
+        long entry = remove(slot);
         channel.requeued(Channel.entry(Channel.message(entry), attempts, Channel.slot(entry)), delayNs, nowNs);
         return true;
     }
@@ -149,7 +162,12 @@ public final class Consumer implements Subscription {
 
     @Override
     public void close(long nowNs) {
-        channel.left(this, nowNs);
+        channel.left(this, false, nowNs);
+    }
+
+    /** As {@link #close} of another broker that did not say so: its link broke. */
+    public void lost(long nowNs) {
+        channel.left(this, true, nowNs);
     }
 
     void gone(String reason) {
@@ -168,9 +186,28 @@ public final class Consumer implements Subscription {
         if (first == InFlight.NONE) {
             return NOTHING;
         }
-        long entry = inFlight.entry(first);
-        inFlight.remove(first);
+        return remove(first);
+    }
+
+    private long remove(int slot) {
+        long entry = inFlight.entry(slot);
+        inFlight.remove(slot);
+        ofOthers -= Channel.slot(entry) != 0 ? 1 : 0;
         return entry;
+    }
+
+    /** Of what it holds unacknowledged, messages that other brokers let in. */
+    int inFlightOfOthers() {
+        return ofOthers;
+    }
+
+    void trim() {
+        inFlight.trim();
+    }
+
+    /** It is gone, and has nothing left. */
+    void free() {
+        inFlight.close();
     }
 
     long nextDeadlineNs() {

@@ -15,13 +15,19 @@ import io.weir.transport.gateway.GatewaySettings;
 import io.weir.transport.gateway.MessagePort;
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
@@ -32,6 +38,9 @@ import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 public final class MessagePath implements TopicServer, AutoCloseable {
     private static final int QUEUE = 1024;
     private static final int WORK_QUEUE = 16 * 1024;
+    /** Topics and channels, or clients, that are looked at in one turn: some tens of microseconds. */
+    private static final int LOOKS_A_TURN = 128;
+
     private static final String CLOSED = "the message path is closed";
 
     /** Something to be done with the port on the message path's thread. Must not wait and must not throw. */
@@ -154,6 +163,11 @@ public final class MessagePath implements TopicServer, AutoCloseable {
     }
 
     @Override
+    public CompletionStage<Void> update(TopicDefinition definition) {
+        return command(() -> shards.update(definition));
+    }
+
+    @Override
     public CompletionStage<Map<TopicName, Long>> revisions() {
         return ask(shards::revisions);
     }
@@ -177,6 +191,15 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return ask(shards::stats);
     }
 
+    /** As {@link #stats}, and for brokers with any number of topics: messages have their turns in between. */
+    public CompletionStage<List<TopicLook>> looks() {
+        return inTurns(
+                shards::topics,
+                shards::look,
+                look -> look.stats().topic(),
+                look -> 1 + look.stats().channels().size());
+    }
+
     /**
      * What messages waited between their arrival at the cluster and their passing the limit here, since the last call,
      * of topics that had any.
@@ -185,8 +208,23 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return ask(shards::takeDelays);
     }
 
+    /** Counts from now on how long messages of these topics take until consumers here have them; null: of all. */
+    public CompletionStage<Void> measure(Set<TopicName> topics) {
+        return command(() -> shards.measure(topics));
+    }
+
+    /** How long messages of the {@link #measure measured} topics took since the last call. */
+    public CompletionStage<List<Delivered>> takeDeliveries() {
+        return ask(shards::takeDeliveries);
+    }
+
+    /** The same of all topics together, since the beginning. */
+    public CompletionStage<DeliveryTotals> deliveries() {
+        return ask(shards::deliveries);
+    }
+
     /**
-     * The same from the beginning of each topic here, for as many readers as there are.
+     * What messages waited for the limit, from the beginning of each topic here, for as many readers as there are.
      *
      * @param only of this topic; empty: of all, which takes the path's thread a microsecond for some topics
      */
@@ -216,12 +254,44 @@ public final class MessagePath implements TopicServer, AutoCloseable {
         return ask(shards::totals);
     }
 
-    /**
-     * Who is connected. With ten thousand clients the path's thread is busy with this for some milliseconds: not for
-     * every second.
-     */
+    /** Who is connected; with many clients this takes several turns of the path's thread. */
     public CompletionStage<List<ClientStats>> clients() {
-        return ask(loop::clients);
+        return inTurns(loop::connections, loop::client, ClientStats::remoteAddress, client -> 1);
+    }
+
+    /**
+     * Looks at a long list bit by bit, from its end to its beginning. Others may go meanwhile, and then those behind
+     * them move forward, or the last one takes their place: so none that stays is missed, and one may be seen twice.
+     *
+     * @param name by which one that is seen twice is known
+     * @param weight how much of a turn's work one is
+     */
+    private <T> CompletionStage<List<T>> inTurns(
+            IntSupplier size, IntFunction<T> at, Function<T, Object> name, ToIntFunction<T> weight) {
+        return inTurns(new LinkedHashMap<>(), Integer.MAX_VALUE, size, at, name, weight);
+    }
+
+    private <T> CompletionStage<List<T>> inTurns(
+            Map<Object, T> seen,
+            int before,
+            IntSupplier size,
+            IntFunction<T> at,
+            Function<T, Object> name,
+            ToIntFunction<T> weight) {
+        return ask(() -> {
+                    int next = Math.min(before, size.getAsInt());
+                    int looked = 0;
+                    while (next > 0 && looked < LOOKS_A_TURN) {
+                        next--;
+                        T found = at.apply(next);
+                        seen.put(name.apply(found), found);
+                        looked += weight.applyAsInt(found);
+                    }
+                    return next;
+                })
+                .thenCompose(next -> next == 0
+                        ? CompletableFuture.completedFuture(List.copyOf(seen.values()))
+                        : inTurns(seen, next, size, at, name, weight));
     }
 
     @Override
@@ -255,12 +325,14 @@ public final class MessagePath implements TopicServer, AutoCloseable {
     private final class Commands implements Duty {
         @Override
         public int doWork(long nowNs) {
+            // What a command asks for in its turn is for the next one.
+            int most = commands.size();
             int done = 0;
-            Command<?> command = commands.poll();
+            Command<?> command = most > 0 ? commands.poll() : null;
             while (command != null) {
                 command.run();
                 done++;
-                command = done < QUEUE ? commands.poll() : null;
+                command = done < most ? commands.poll() : null;
             }
             return done + work(nowNs);
         }

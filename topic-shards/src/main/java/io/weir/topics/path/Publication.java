@@ -21,11 +21,7 @@ final class Publication {
     long ticket;
     /** When it came to the cluster's first broker: its delay counts from here, whichever broker it passes at. */
     long arrivalNs;
-    /**
-     * The turn of this broker in which it came: the longest delay in the line counts from here. {@link #arrivalNs}
-     * would not do. It may have come over a link, as an age that another broker counted: a wrong age then spoils a
-     * statistic, and refuses nothing. Nor does it grow along the line, which looks for late ones at its head only.
-     */
+    /** What the longest delay counts from, see {@link TokenLine}. */
     long sinceNs;
 
     int[] messages = new int[1];
@@ -37,11 +33,11 @@ final class Publication {
         return count - next;
     }
 
-    void begin(Publisher newPublisher, long newTicket, long newArrivalNs, long nowNs, int capacity) {
+    void begin(Publisher newPublisher, long newTicket, long newArrivalNs, int capacity) {
         publisher = newPublisher;
         ticket = newTicket;
         arrivalNs = newArrivalNs;
-        sinceNs = nowNs;
+        sinceNs = newArrivalNs;
         count = 0;
         next = 0;
         if (messages.length < capacity) {

@@ -18,12 +18,12 @@ final class Publications {
     }
 
     /** @param capacity of messages */
-    Publication begin(Publisher publisher, long ticket, long arrivalNs, long nowNs, int capacity) {
+    Publication begin(Publisher publisher, long ticket, long arrivalNs, int capacity) {
         Publication publication = spare.pollFirst();
         if (publication == null) {
             publication = new Publication();
         }
-        publication.begin(publisher, ticket, arrivalNs, nowNs, capacity);
+        publication.begin(publisher, ticket, arrivalNs, capacity);
         return publication;
     }
 

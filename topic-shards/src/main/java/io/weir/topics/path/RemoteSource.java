@@ -18,6 +18,9 @@ public interface RemoteSource {
     /** A consumer gave the message back, it timed out, or its delay is over. */
     void cameBack(long entry, long delayNs, long nowNs);
 
+    /** Messages that are deferred or with consumers. */
+    int held();
+
     /** Drops what waits; its brokers hear that it is finished. */
     void dropWaiting();
 

@@ -7,10 +7,14 @@ import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.ArrivalRecording;
 import io.weir.topics.algorithm.DelayCounts;
 import io.weir.topics.algorithm.DelayTotals;
+import io.weir.topics.algorithm.LongSegments;
+import io.weir.topics.algorithm.MemoryAccount;
 import io.weir.topics.algorithm.MessageStore;
 import io.weir.topics.algorithm.NameTable;
+import io.weir.topics.algorithm.SlotBudget;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicDirectory;
+import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.MessagePort;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
@@ -23,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -33,13 +38,24 @@ import java.util.function.LongSupplier;
 public final class Shards implements MessagePort {
     private static final long WALL_CHECK_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long WALL_TOLERANCE_NS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final long LOOK_AT_GATES_NS = TimeUnit.SECONDS.toNanos(1);
     private static final long AS_LONG_AS_THE_LINK_NS = TimeUnit.DAYS.toNanos(3650);
+    /** Slower than a peak that comes back at once, sooner than an operator looks. */
+    private static final long GIVE_BACK_NS = TimeUnit.SECONDS.toNanos(10);
+
+    private static final long GIVE_BACK_SOON_NS = TimeUnit.SECONDS.toNanos(1);
+    /** About what a message of a batch takes of the store beside its body and context. */
+    private static final int STORED_WITH_EACH = 48;
+
     private static final String FULL = "this broker's memory for messages is full";
 
     private final PathSettings settings;
     private final Gates gates;
     private final TopicDirectory directory;
     private final MessageStore store;
+    private final MemoryBudget memory;
+    private final LongSegments segments = new LongSegments();
+    private final SlotBudget slots;
     private final Publications publications;
     private final Agenda agenda;
     private final LongSupplier wallMs;
@@ -58,10 +74,17 @@ public final class Shards implements MessagePort {
     /** Its shard; null also while this broker has none. All that a publication looks at. */
     private TopicShard recordedShard;
 
+    private final DelayCounts ready = new DelayCounts();
+    private final DelayCounts late = new DelayCounts();
+    /** Topics of which it is counted how long messages take until consumers have them; null: all. */
+    private Set<TopicName> measured = Set.of();
+
     private long nextId;
     private long dropped;
     private long wallOffsetNs;
     private long wallCheckedNs;
+    private long gaveBackNs;
+    private long gatesSeenNs;
 
     /** @param firstId ids count up from here; what differs between brokers and their lives belongs in the upper bits */
     Shards(
@@ -75,19 +98,23 @@ public final class Shards implements MessagePort {
         this.settings = settings;
         this.gates = gates;
         this.directory = directory;
-        this.store = new MessageStore(settings.storeBytes(), maxMessageBytes);
+        this.store = new MessageStore(settings.storeBytes(), maxMessageBytes, new DirectSlabs());
+        this.memory = new MemoryBudget(store, settings);
+        this.slots = new SlotBudget(settings.maxEntries() / 4);
         this.publications = new Publications(store);
         this.agenda = new Agenda(clock);
         this.wallMs = wallMs;
         nextId = firstId;
         wallCheckedNs = agenda.nowNs();
+        gaveBackNs = wallCheckedNs;
+        gatesSeenNs = wallCheckedNs;
         wallOffsetNs = TimeUnit.MILLISECONDS.toNanos(wallMs.getAsLong()) - wallCheckedNs;
     }
 
     @Override
     public boolean publish(PublishRequest request, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(request.in(), request.topicAt(), request.topicLength());
+        TopicShard shard = shard(request);
         boolean next = request.publisher() == lastPublisher && shard == lastShard && atNs == lastPublishedNs;
         if (!next) {
             lastPublisher = request.publisher();
@@ -99,10 +126,18 @@ public final class Shards implements MessagePort {
         }
         if (shard == null) {
             request.publisher().failed(request.ticket(), "this broker has no room for another topic");
+            return true;
+        }
+        AccessRights.Grant grant = request.publisher().grant();
+        MemoryAccount token = grant == null ? null : store.token(grant.number());
+        int messages = Math.max(1, request.messages());
+        long bytes = request.bodyLength() + (long) messages * (STORED_WITH_EACH + request.contextLength());
+        if (!shard.mayCome(token, bytes, messages)) {
+            shard.line().refuseToStore(request, messages, shard.outOfMemory(grant, bytes, messages), atNs);
         } else if (request.messages() == 0) {
-            publishOne(shard.line(), request, next, atNs);
+            publishOne(shard, token, request, next, atNs);
         } else {
-            publishBatch(shard.line(), request, next, atNs);
+            publishBatch(shard, token, request, next, atNs);
         }
         return true;
     }
@@ -150,22 +185,22 @@ public final class Shards implements MessagePort {
         return which.progress(nowNs, 0, 0);
     }
 
-    private void publishOne(TokenLine line, PublishRequest request, boolean next, long nowNs) {
-        int message = store(request, request.bodyAt(), request.bodyLength(), nowNs);
+    private void publishOne(TopicShard shard, MemoryAccount token, PublishRequest request, boolean next, long nowNs) {
+        int message = store(shard, token, request, request.bodyAt(), request.bodyLength(), nowNs);
         if (message == MessageStore.FULL) {
             request.publisher().failed(request.ticket(), FULL);
             return;
         }
-        line.publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
+        shard.line().publish(request.publisher(), request.ticket(), message, next, request.arrivalNs(), nowNs);
     }
 
-    private void publishBatch(TokenLine line, PublishRequest request, boolean next, long nowNs) {
-        Publication publication = publications.begin(
-                request.publisher(), request.ticket(), request.arrivalNs(), nowNs, request.messages());
+    private void publishBatch(TopicShard shard, MemoryAccount token, PublishRequest request, boolean next, long nowNs) {
+        Publication publication =
+                publications.begin(request.publisher(), request.ticket(), request.arrivalNs(), request.messages());
         int at = request.bodyAt();
         for (int i = 0; i < request.messages(); i++) {
             int length = request.lengthAt(at);
-            int message = store(request, at + Integer.BYTES, length, nowNs);
+            int message = store(shard, token, request, at + Integer.BYTES, length, nowNs);
             if (message == MessageStore.FULL) {
                 publications.end(publication, Publication.Outcome.FAILED, 0, FULL);
                 return;
@@ -173,20 +208,23 @@ public final class Shards implements MessagePort {
             publication.add(message);
             at += Integer.BYTES + length;
         }
-        line.publish(publication, next, nowNs);
+        shard.line().publish(publication, next, nowNs);
     }
 
-    private int store(PublishRequest request, int bodyAt, int bodyLength, long nowNs) {
+    private int store(
+            TopicShard shard, MemoryAccount token, PublishRequest request, int bodyAt, int bodyLength, long nowNs) {
         long deferNs = request.deferNs();
         long dueNs = deferNs == 0 ? 0 : nowNs + deferNs;
         // Zero means none, so the one nanosecond at which the clock reads zero is skipped.
         return store.put(
+                shard.account(),
+                token,
                 request.in(),
                 request.contextAt(),
                 request.contextLength(),
                 bodyAt,
                 bodyLength,
-                nowNs + wallOffsetNs,
+                request.arrivalNs(),
                 nextId++,
                 deferNs > 0 && dueNs == 0 ? 1 : dueNs);
     }
@@ -194,7 +232,7 @@ public final class Shards implements MessagePort {
     @Override
     public Subscription subscribe(Subscriber subscriber, String topic, String channel, long timeoutNs, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(TopicName.of(topic));
+        TopicShard shard = shard(TopicName.of(topic), subscriber.grant());
         if (shard == null) {
             return null;
         }
@@ -205,9 +243,13 @@ public final class Shards implements MessagePort {
         }
         Subscription subscription = joined.join(subscriber, timeoutNs, settings.maxMessageTimeoutNs(), false);
         if (durable) {
-            directory.channelWanted(shard.name(), channel);
+            nameChannel(shard.name(), channel);
         }
         return subscription;
+    }
+
+    void nameChannel(TopicName topic, String channel) {
+        directory.channelWanted(topic, channel);
     }
 
     /**
@@ -216,7 +258,7 @@ public final class Shards implements MessagePort {
      */
     public Consumer subscribeRemote(Subscriber subscriber, TopicName topic, String channelName, long atNs) {
         agenda.beginTurn(atNs);
-        TopicShard shard = shard(topic);
+        TopicShard shard = shard(topic, null);
         Channel channel = shard == null ? null : shard.channel(channelName);
         return channel == null ? null : channel.join(subscriber, AS_LONG_AS_THE_LINK_NS, AS_LONG_AS_THE_LINK_NS, true);
     }
@@ -245,26 +287,27 @@ public final class Shards implements MessagePort {
         }
     }
 
-    private TopicShard shard(ByteBuffer in, int at, int length) {
-        TopicShard shard = byName.get(in, at, length);
+    private TopicShard shard(PublishRequest request) {
+        TopicShard shard = byName.get(request.in(), request.topicAt(), request.topicLength());
         if (shard != null && shard.defined()) {
             return shard;
         }
-        byte[] name = new byte[length];
-        in.get(at, name);
-        return shard(TopicName.of(new String(name, StandardCharsets.US_ASCII)));
+        byte[] name = new byte[request.topicLength()];
+        request.in().get(request.topicAt(), name);
+        return shard(
+                TopicName.of(new String(name, StandardCharsets.US_ASCII)),
+                request.publisher().grant());
     }
 
     /** The shard of that topic; if there is none, one that waits for its definition. */
-    private TopicShard shard(TopicName name) {
+    private TopicShard shard(TopicName name, AccessRights.Grant grant) {
         TopicShard shard = byName.get(name.value());
-        if (shard == null) {
+        boolean unknown = shard == null;
+        if (unknown) {
             shard = add(name);
-            if (shard != null) {
-                directory.wanted(name);
-            }
-        } else if (shard.asks()) {
-            directory.wanted(name);
+        }
+        if (shard != null && (unknown || shard.asks())) {
+            directory.wanted(name, grant == null ? "" : grant.name());
         }
         return shard;
     }
@@ -276,6 +319,7 @@ public final class Shards implements MessagePort {
         TopicShard shard = new TopicShard(name, this);
         byName.add(name.value(), shard);
         all.add(shard);
+        shard.times().measure(measured == null || measured.contains(name));
         if (name.equals(recorded)) {
             recordedShard = shard;
         }
@@ -299,6 +343,13 @@ public final class Shards implements MessagePort {
             throw new IllegalStateException("this broker has no room for more than " + all.size() + " topics");
         }
         shard.apply(definition);
+    }
+
+    /** As {@link #apply} where the topic is served; nothing elsewhere. */
+    void update(TopicDefinition definition) {
+        if (byName.get(definition.name().value()) != null) {
+            apply(definition);
+        }
     }
 
     /** The revision of each topic's definition that was applied here last, 0 if none was. */
@@ -338,6 +389,31 @@ public final class Shards implements MessagePort {
         return agenda.takeDelays();
     }
 
+    /** Counts from now on how long messages of these topics take until consumers have them; null: of all. */
+    void measure(Set<TopicName> topics) {
+        measured = topics;
+        all.forEach(shard -> shard.times().measure(topics == null || topics.contains(shard.name())));
+    }
+
+    /** How long messages of measured topics took since the last call. */
+    List<Delivered> takeDeliveries() {
+        List<Delivered> taken = new ArrayList<>();
+        all.forEach(shard -> taken.addAll(shard.times().take(shard.name())));
+        return taken;
+    }
+
+    DeliveryTotals deliveries() {
+        return new DeliveryTotals(ready.totals(), late.totals());
+    }
+
+    void countReady(long delayNs) {
+        ready.add(delayNs, 1);
+    }
+
+    void countLate(long delayNs) {
+        late.add(delayNs, 1);
+    }
+
     /** What messages waited from the beginning on; of all topics, or of one. */
     Map<TopicName, DelayTotals> delays(Optional<String> only) {
         Map<TopicName, DelayTotals> totals = new HashMap<>();
@@ -353,8 +429,26 @@ public final class Shards implements MessagePort {
         return all.stream().map(TopicShard::stats).toList();
     }
 
+    int topics() {
+        return all.size();
+    }
+
+    /** @param index below {@link #topics} */
+    TopicLook look(int index) {
+        TopicShard shard = all.get(index);
+        return new TopicLook(shard.stats(), shard.line().delays());
+    }
+
     PathStats totals() {
-        return new PathStats(store.bytesInUse(), store.bytesReserved(), store.maxBytes(), store.messages(), dropped);
+        return new PathStats(
+                store.bytesInUse(),
+                store.bytesReserved(),
+                store.maxBytes(),
+                store.messages(),
+                dropped,
+                store.entries(),
+                memory.maxEntries(),
+                memory.refused());
     }
 
     /** Beside the counters of topics and channels, which go with them. */
@@ -431,6 +525,8 @@ public final class Shards implements MessagePort {
         lastShard = null;
         int commands = gates.poll(agenda.clock());
         checkWallClock(atNs);
+        giveMemoryBack(atNs);
+        forgetGates(atNs);
         if (agenda.beginLook()) {
             // Backwards, so that one can go with its last channel.
             for (int i = all.size() - 1; i >= 0; i--) {
@@ -438,6 +534,29 @@ public final class Shards implements MessagePort {
             }
         }
         return commands + agenda.serve(commands > 0);
+    }
+
+    /** No message is being worked on, so nobody is in the midst of reading what is freed. */
+    private void giveMemoryBack(long nowNs) {
+        if (nowNs - gaveBackNs >= (slots.scarce() ? GIVE_BACK_SOON_NS : GIVE_BACK_NS)) {
+            gaveBackNs = nowNs;
+            for (int i = 0; i < all.size(); i++) {
+                all.get(i).trim();
+            }
+            segments.trim();
+            store.trim();
+        }
+    }
+
+    private void forgetGates(long nowNs) {
+        if (nowNs - gatesSeenNs >= LOOK_AT_GATES_NS) {
+            gatesSeenNs = nowNs;
+            gates.forgetIdle(this::usesGate, nowNs);
+        }
+    }
+
+    private boolean usesGate(TopicName key) {
+        return byName.get(key.topic().value()) != null || key.equals(recorded);
     }
 
     /** A clock that was set is followed; the few milliseconds by which two readings differ are not. */
@@ -463,6 +582,19 @@ public final class Shards implements MessagePort {
 
     MessageStore store() {
         return store;
+    }
+
+    MemoryBudget memory() {
+        return memory;
+    }
+
+    /** Memory for the queues of this path. */
+    public LongSegments segments() {
+        return segments;
+    }
+
+    SlotBudget slots() {
+        return slots;
     }
 
     Publications publications() {

@@ -12,6 +12,7 @@ import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicSettings;
 import io.weir.topics.path.Publication.Outcome;
 import io.weir.transport.gateway.Duty;
+import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import java.util.concurrent.TimeUnit;
 
@@ -25,7 +26,11 @@ import java.util.concurrent.TimeUnit;
  * because its publisher would publish all of it again. A batch that could not pass within the longest delay even if all
  * of the topic's limit were here is refused as it comes. A topic that polices takes a batch as a whole or not at all.
  *
- * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line.
+ * <p>The longest delay counts from a message's arrival at the cluster, not from when it joins the line: a client that
+ * sends many at once has all of them answered by then, though only one of them waits here at a time.
+ *
+ * <p>As long as the topic's definition has not reached this broker, what is published waits in the same line. That wait
+ * counts from when it joins.
  */
 final class TokenLine {
     /** How often it looks: a lease may be renewed, and supply may come, without notice to this thread. */
@@ -48,6 +53,9 @@ final class TokenLine {
     private double mostAtOnce;
 
     private int waiting;
+    /** Of the message store. */
+    private long waitingBytes;
+
     private long retryAtNs;
     /** Whether it is on the agenda. */
     private boolean listed;
@@ -104,7 +112,7 @@ final class TokenLine {
                 return;
             }
         }
-        Publication publication = publications.begin(publisher, ticket, arrivalNs, nowNs, 1);
+        Publication publication = publications.begin(publisher, ticket, arrivalNs, 1);
         publication.add(message);
         await(publication, nowNs);
     }
@@ -133,9 +141,11 @@ final class TokenLine {
 
     private void await(Publication publication, long nowNs) {
         int count = publication.count;
-        if (settings != null && !passesInTime(publication)) {
+        if (settings == null) {
+            publication.sinceNs = nowNs;
+        } else if (!mayWait(publication, nowNs)) {
             gate.arrived(count, waitingForTokens(), nowNs);
-            refuseAsTooLarge(publication);
+            refuseToWait(publication);
             return;
         }
         int most = shard.settings().maxWaiting();
@@ -147,6 +157,7 @@ final class TokenLine {
         }
         line.add(publication);
         waiting += count;
+        waitingBytes += bytesLeft(publication);
         gate.arrived(count, waitingForTokens(), nowNs);
         gate.countDelayed(count);
         if (!listed) {
@@ -154,6 +165,30 @@ final class TokenLine {
             retryAtNs = nowNs;
             agenda.add(this);
         }
+    }
+
+    private boolean mayWait(Publication publication, long nowNs) {
+        return passesInTime(publication)
+                && publication.sinceNs - (nowNs - settings.maxDelayNs()) > 0
+                && (settings.mode() != LimitMode.POLICE || shard.hasMemory(publication.count));
+    }
+
+    private void refuseToWait(Publication publication) {
+        if (!passesInTime(publication)) {
+            refuseAsTooLarge(publication);
+        } else if (settings.mode() == LimitMode.POLICE && !shard.hasMemory(publication.count)) {
+            refuse(publication, Outcome.HELD_UP, shard.outOfMemory(null, 0, publication.count));
+        } else {
+            refuseAsTooLate(publication);
+        }
+    }
+
+    private long bytesLeft(Publication publication) {
+        long bytes = 0;
+        for (int i = publication.next; i < publication.count; i++) {
+            bytes += store.blockBytes(publication.messages[i]);
+        }
+        return bytes;
     }
 
     /** Lets pass what can, in the line's order; answers how many messages. */
@@ -179,7 +214,9 @@ final class TokenLine {
      * One message of the line's first publication. False if it has to wait on; {@link #retryAtNs} then says until when.
      */
     private boolean passNext(Publication publication, long nowNs) {
-        if (!shard.hasRoom(1)) {
+        boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
+        int tokens = whole ? publication.left() : 1;
+        if (!shard.hasRoom(tokens)) {
             retryAtNs = nowNs + RETRY_NS;
             return false;
         }
@@ -189,8 +226,6 @@ final class TokenLine {
             refuseAsTooLarge(publication);
             return true;
         }
-        boolean whole = settings.mode() == LimitMode.POLICE && publication.next == 0;
-        int tokens = whole ? publication.left() : 1;
         // The bucket counts what waited at the end of its wait: the turn's time, the same for all that goes on in it.
         if (!passes(tokens, true, nowNs)) {
             if (whole) {
@@ -204,6 +239,7 @@ final class TokenLine {
         countDelay(tokens, publication.arrivalNs, true);
         for (int i = 0; i < tokens; i++) {
             waiting--;
+            waitingBytes -= store.blockBytes(publication.messages[publication.next]);
             shard.route(publication.messages[publication.next++], nowNs);
         }
         if (publication.left() == 0) {
@@ -216,7 +252,12 @@ final class TokenLine {
     /** The line's first publication, with what is left of it. */
     private void leave(Publication first) {
         line.remove();
-        waiting -= first.left();
+        left(first);
+    }
+
+    private void left(Publication publication) {
+        waiting -= publication.left();
+        waitingBytes -= bytesLeft(publication);
     }
 
     private boolean passesInTime(Publication publication) {
@@ -227,17 +268,30 @@ final class TokenLine {
         long longestNs = settings == null ? definitionWaitNs : settings.maxDelayNs();
         Publication expired = line.expired(nowNs - longestNs);
         while (expired != null) {
-            waiting -= expired.left();
+            left(expired);
             if (settings == null) {
                 refuse(expired, Outcome.UNKNOWN_TOPIC, "the topic is not known here");
             } else {
-                refuse(
-                        expired,
-                        Outcome.HELD_UP,
-                        "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(longestNs) + " ms");
+                refuseAsTooLate(expired);
             }
             expired = line.expired(nowNs - longestNs);
         }
+    }
+
+    private void refuseAsTooLate(Publication publication) {
+        String waited =
+                "it waited longer than the topic's " + TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs()) + " ms";
+        refuse(
+                publication,
+                Outcome.HELD_UP,
+                shard.hasMemory(1) ? waited : waited + ": " + shard.outOfMemory(null, 0, publication.left()));
+    }
+
+    /** A publication that there is no memory for, not even to wait. */
+    void refuseToStore(PublishRequest request, int messages, String reason, long nowNs) {
+        gate.arrived(messages, waitingForTokens(), nowNs);
+        gate.countRefused(messages);
+        request.publisher().heldUpTooLong(request.ticket(), reason);
     }
 
     private boolean passes(int tokens, boolean next, long arrivalNs) {
@@ -331,6 +385,11 @@ final class TokenLine {
 
     int waiting() {
         return waiting;
+    }
+
+    /** Of the message store, that those take which wait. */
+    long waitingBytes() {
+        return waitingBytes;
     }
 
     /** It is empty. */

@@ -4,12 +4,17 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.supply.gate.TopicGate;
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.LongSegments;
+import io.weir.topics.algorithm.MemoryAccount;
 import io.weir.topics.algorithm.MessageStore;
+import io.weir.topics.algorithm.SlotBudget;
 import io.weir.topics.definition.Overflow;
 import io.weir.topics.definition.TopicDefinition;
 import io.weir.topics.definition.TopicSettings;
+import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.Duty;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,21 +26,31 @@ import java.util.concurrent.TimeUnit;
  * here.
  */
 final class TopicShard {
+    /** As long as a channel waits for somebody to claim it. */
+    private static final long ABANDONED_NS = TimeUnit.SECONDS.toNanos(60);
+
     private static final long ASK_AGAIN_NS = TimeUnit.SECONDS.toNanos(1);
+    private static final int MOST_DELETED = 64;
 
     private final TopicName name;
     private final Shards shards;
     private final Agenda agenda;
     private final MessageStore store;
     private final TokenLine line;
+    private final MessageTimes times;
     private final List<Channel> channels = new ArrayList<>();
     /** Messages that passed and have no channel to go to yet. */
-    private final LongRing unrouted = new LongRing();
+    private final LongRing unrouted;
+
+    private final MemoryBudget memory;
+    private final MemoryAccount account;
 
     private TopicSettings settings;
     private long revision;
     private Set<String> limitedChannels = Set.of();
+    private final Set<String> deleted = new LinkedHashSet<>(0);
     private boolean paused;
+    private long withoutChannelSinceNs;
     private boolean hadChannels;
     private long askedNs;
     private long published;
@@ -47,6 +62,9 @@ final class TopicShard {
         this.shards = shards;
         agenda = shards.agenda();
         store = shards.store();
+        memory = shards.memory();
+        account = store.open();
+        unrouted = new LongRing(shards.segments());
         line = new TokenLine(
                 this,
                 shards.gate(name),
@@ -54,6 +72,7 @@ final class TopicShard {
                 store,
                 shards.publications(),
                 shards.settings().definitionWaitNs());
+        times = new MessageTimes(shards, agenda, store, line.gate());
         askedNs = agenda.nowNs();
     }
 
@@ -63,6 +82,10 @@ final class TopicShard {
 
     TokenLine line() {
         return line;
+    }
+
+    MessageTimes times() {
+        return times;
     }
 
     /** Before the definition is there, channels go by the defaults. */
@@ -98,6 +121,7 @@ final class TopicShard {
         for (Channel channel : new ArrayList<>(channels)) {
             if (channel.named() && !definition.channels().containsKey(channel.name())) {
                 drop(channel, "the channel was deleted");
+                rememberDeleted(channel.name());
             } else {
                 channel.limit(gateOf(channel.name()), nowNs);
             }
@@ -110,6 +134,7 @@ final class TopicShard {
                 noRoom = each.getKey();
             } else {
                 channel.apply(each.getValue().paused(), nowNs);
+                deleted.remove(each.getKey());
             }
         }
         routeWaiting(nowNs);
@@ -120,6 +145,21 @@ final class TopicShard {
                     "topic " + name + " has " + channels.size() + " channels here, and no room for " + noRoom);
         }
         revision = definition.revision();
+        if (name.ephemeral() && channels.isEmpty()) {
+            waitForAChannel(nowNs);
+        }
+    }
+
+    private void rememberDeleted(String channelName) {
+        if (deleted.size() == MOST_DELETED) {
+            deleted.remove(deleted.iterator().next());
+        }
+        deleted.add(channelName);
+    }
+
+    /** Whether a definition named that channel once and does not now; of those that were deleted last. */
+    boolean wasDeleted(String channelName) {
+        return deleted.contains(channelName);
     }
 
     private TopicGate gateOf(String channelName) {
@@ -141,12 +181,37 @@ final class TopicShard {
         return !paused && !channels.isEmpty();
     }
 
+    /** What its messages take of the broker's memory. */
+    MemoryAccount account() {
+        return account;
+    }
+
+    /** The queues that one message goes to. */
+    private int copies() {
+        return flows() ? channels.size() : 1;
+    }
+
+    /** Whether so many messages of so many bytes may come in, be it to wait; nothing of them is stored yet. */
+    boolean mayCome(MemoryAccount token, long bytes, int messages) {
+        return memory.mayCome(account, token, bytes, messages, copies());
+    }
+
+    /** Why not, or why they may not pass. */
+    String outOfMemory(AccessRights.Grant grant, long bytes, int messages) {
+        return memory.refusal(name, account, grant, bytes, messages, copies());
+    }
+
+    /** Whether there is memory for so many messages that have come in to pass. */
+    boolean hasMemory(int messages) {
+        return memory.mayPass(account, line.waitingBytes(), line.waiting(), (long) messages * (copies() - 1));
+    }
+
     /** Whether so many messages more may pass. */
     boolean hasRoom(int messages) {
-        if (store.nearlyFull()) {
+        if (!hasMemory(messages)) {
             return false;
         }
-        if (!flows()) {
+        if (!flows() || !unrouted.isEmpty()) {
             int size = unrouted.size();
             return settings().overflow() == Overflow.DROP_OLDEST
                     || size == 0
@@ -163,9 +228,12 @@ final class TopicShard {
     /** A message that passed; its reference is this shard's from now on. */
     void route(int message, long nowNs) {
         published++;
-        if (flows()) {
-            spread(message, nowNs);
+        if (flows() && unrouted.isEmpty()) {
+            spread(message, nowNs, true);
             return;
+        }
+        if (store.dueNs(message) == 0) {
+            times.passed(message);
         }
         if (settings().overflow() == Overflow.DROP_OLDEST
                 && unrouted.size() >= settings().maxQueued()) {
@@ -174,23 +242,56 @@ final class TopicShard {
             countDropped();
         }
         unrouted.add(message);
+        if (name.ephemeral()) {
+            waitForAChannel(nowNs);
+        }
     }
 
-    private void spread(int message, long nowNs) {
+    /** An ephemeral topic without channels is there for a while after each message, and goes then. */
+    private void waitForAChannel(long nowNs) {
+        withoutChannelSinceNs = nowNs;
+        lookAgainAt(nowNs + ABANDONED_NS);
+    }
+
+    private void endIfAbandoned(long nowNs) {
+        if (!name.ephemeral() || !defined() || !channels.isEmpty() || line.waiting() > 0) {
+            return;
+        }
+        if (nowNs - withoutChannelSinceNs < ABANDONED_NS) {
+            lookAgainAt(withoutChannelSinceNs + ABANDONED_NS);
+            return;
+        }
+        for (int i = unrouted.size(); i > 0; i--) {
+            countDropped();
+        }
+        empty();
+        hadChannels = true;
+        endIfDone();
+    }
+
+    /** @param passesNow whether it passed in this moment, rather than wait here */
+    private void spread(int message, long nowNs, boolean passesNow) {
         int count = channels.size();
         if (count > 1) {
             store.retain(message, count - 1);
         }
         for (int i = 0; i < count; i++) {
-            channels.get(i).put(message, nowNs);
+            channels.get(i).put(message, nowNs, passesNow);
         }
     }
 
+    /** As far as there is memory for one more entry in every channel. */
     private void routeWaiting(long nowNs) {
         while (flows() && !unrouted.isEmpty()) {
-            spread((int) unrouted.poll(), nowNs);
+            int more = channels.size() - 1;
+            long waiting = (long) line.waiting() + unrouted.size();
+            if (more > 0 && !memory.mayPass(account, account.bytes(), waiting, more)) {
+                lookAgainAt(nowNs + TokenLine.RETRY_NS);
+                break;
+            }
+            spread((int) unrouted.poll(), nowNs, false);
         }
-        roomMade();
+        line.retryNow();
     }
 
     /** Null while this broker has no links. */
@@ -233,6 +334,11 @@ final class TopicShard {
         return null;
     }
 
+    /** Other brokers are to keep messages for that channel, too. */
+    void nameChannel(String channelName) {
+        shards.nameChannel(name, channelName);
+    }
+
     void removeChannel(Channel channel, String reason) {
         drop(channel, reason);
         endIfDone();
@@ -261,7 +367,8 @@ final class TopicShard {
 
     /**
      * Nothing is left that anybody could miss: an ephemeral topic whose channels are gone, or a topic that was never
-     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it.
+     * defined. Not an ephemeral topic that waits for its first channel, with what was published to it: that has
+     * {@link #ABANDONED_NS}.
      */
     private boolean done() {
         return channels.isEmpty()
@@ -278,6 +385,7 @@ final class TopicShard {
             channel.close(reason);
         }
         empty();
+        store.close(account);
     }
 
     /** Looks through the channels if that is due. */
@@ -293,7 +401,7 @@ final class TopicShard {
         // Backwards, so that one can go.
         for (int i = channels.size() - 1; i >= 0; i--) {
             Channel channel = channels.get(i);
-            if (channel.unclaimed(nowNs)) {
+            if (channel.goesNow(nowNs)) {
                 removeChannel(channel, "nobody claims the channel");
                 continue;
             }
@@ -303,6 +411,25 @@ final class TopicShard {
                 lookAgainAt(nextNs);
             }
         }
+        if (!unrouted.isEmpty()) {
+            routeWaiting(nowNs);
+        }
+        endIfAbandoned(nowNs);
+    }
+
+    /** Gives memory back that its consumers did not need for a while. */
+    void trim() {
+        for (int i = 0; i < channels.size(); i++) {
+            channels.get(i).trim();
+        }
+    }
+
+    LongSegments segments() {
+        return shards.segments();
+    }
+
+    SlotBudget slots() {
+        return shards.slots();
     }
 
     void lookAgainAt(long deadlineNs) {
@@ -319,6 +446,9 @@ final class TopicShard {
 
     /** A channel has given something away: what was held back may go on. */
     void roomMade() {
+        if (!unrouted.isEmpty()) {
+            routeWaiting(agenda.nowNs());
+        }
         line.retryNow();
     }
 

@@ -24,6 +24,9 @@ public record TopicStats(
     /**
      * The same of one channel; the counters begin with the channel.
      *
+     * @param deferredOfOthers of those deferred, messages that another broker let in: there they are in flight
+     * @param inFlight with consumers here, or with other brokers for theirs
+     * @param inFlightOfOthers of these, messages that another broker let in: there they are in flight, too
      * @param consumers also other brokers on behalf of theirs
      * @param localConsumers without those
      */
@@ -31,7 +34,9 @@ public record TopicStats(
             String name,
             int queued,
             int deferred,
+            int deferredOfOthers,
             int inFlight,
+            int inFlightOfOthers,
             int consumers,
             int localConsumers,
             boolean paused,
@@ -40,5 +45,15 @@ public record TopicStats(
             long finished,
             long requeued,
             long timedOut,
-            long dropped) {}
+            long dropped) {
+        /** Those that this broker let in, wherever their consumers are. Over all brokers, each counts once. */
+        public int ownInFlight() {
+            return inFlight - inFlightOfOthers;
+        }
+
+        /** The same for those that are not due yet. */
+        public int ownDeferred() {
+            return deferred - deferredOfOthers;
+        }
+    }
 }

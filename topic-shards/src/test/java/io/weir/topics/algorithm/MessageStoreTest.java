@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,8 +39,8 @@ class MessageStoreTest {
 
     @Test
     void shouldKeepAContextBesideTheBody() {
-        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 34);
-        byte[] bytes = new byte[MEGABYTE - 34];
+        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 38);
+        byte[] bytes = new byte[MEGABYTE - 38];
         new Random(1).nextBytes(bytes);
         for (int contextLength : new int[] {0, 1, 300, 0xffff}) {
             for (long dueNs : new long[] {0, 33, -1}) {
@@ -64,14 +66,14 @@ class MessageStoreTest {
     void shouldTryAgainAfterAWhileWhenThereWasNoMemoryForASlab() {
         AtomicInteger attempts = new AtomicInteger();
         AtomicBoolean exhausted = new AtomicBoolean();
-        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 34, bytes -> {
+        MessageStore store = new MessageStore(4 * MEGABYTE, MEGABYTE - 38, bytes -> {
             attempts.incrementAndGet();
             if (exhausted.get()) {
                 throw new OutOfMemoryError("on purpose");
             }
             return ByteBuffer.allocate(bytes);
         });
-        ByteBuffer large = ByteBuffer.allocate(MEGABYTE - 34);
+        ByteBuffer large = ByteBuffer.allocate(MEGABYTE - 38);
         long nowNs = TimeUnit.DAYS.toNanos(20_000);
         assertThat(store.put(large, 0, large.capacity(), nowNs, 1, 0)).isNotEqualTo(MessageStore.FULL);
         exhausted.set(true);
@@ -108,6 +110,67 @@ class MessageStoreTest {
             assertThat(store.put(body, 0, 100, 0, i, 0)).isNotEqualTo(MessageStore.FULL);
         }
         assertThat(store.bytesReserved()).isLessThan(130L * MEGABYTE);
+    }
+
+    @Test
+    void shouldGiveBackSlabsThatNobodyNeededForAWhileButForOne() {
+        Set<ByteBuffer> freed = Collections.newSetFromMap(new IdentityHashMap<>());
+        MessageStore store = new MessageStore(8 * MEGABYTE, 1000, new MessageStore.Slabs() {
+            @Override
+            public ByteBuffer take(int bytes) {
+                return ByteBuffer.allocate(bytes);
+            }
+
+            @Override
+            public void free(ByteBuffer slab) {
+                freed.add(slab);
+            }
+        });
+        ByteBuffer body = ByteBuffer.allocate(1000);
+        List<Integer> peak = fill(store, body, 900);
+        int kept = peak.remove(peak.size() - 1);
+        peak.forEach(store::release);
+        store.trim();
+        assertThat(freed).as("they were in use since the last time").isEmpty();
+        store.trim();
+        assertThat(freed).hasSize(6);
+        assertThat(freed.contains(store.slab(kept))).isFalse();
+        assertThat(store.bytesReserved()).isEqualTo(2 * MEGABYTE);
+        store.trim();
+        assertThat(freed).hasSize(6);
+        assertThat(fill(store, body, 900)).as("all of it can be had again").hasSize(peak.size());
+        assertThat(store.bytesReserved()).isEqualTo(8 * MEGABYTE);
+        assertThat(store.length(kept)).isEqualTo(900);
+    }
+
+    @Test
+    void shouldChargeAMessageToItsTopicAndToken() {
+        MessageStore store = new MessageStore(8 * MEGABYTE, 1000);
+        MemoryAccount orders = store.open();
+        MemoryAccount other = store.open();
+        MemoryAccount token = store.token(MessageStore.MAX_TOKENS);
+        ByteBuffer body = ByteBuffer.allocate(100);
+        int one = store.put(orders, token, body, 0, 0, 0, 100, 0, 1, 0);
+        int two = store.put(orders, null, body, 0, 0, 0, 50, 0, 2, 0);
+        store.put(other, null, body, 0, 0, 0, 1, 0, 3, 0);
+        store.retain(one, 2);
+        assertThat(orders.bytes()).isEqualTo(128 + 96);
+        assertThat(orders.entries()).isEqualTo(4);
+        assertThat(token.bytes()).isEqualTo(128);
+        assertThat(token.entries()).isEqualTo(3);
+        assertThat(other.entries()).isEqualTo(1);
+        assertThat(store.entries()).isEqualTo(5);
+        store.release(one);
+        store.release(two);
+        assertThat(orders.bytes()).isEqualTo(128);
+        assertThat(token.entries()).isEqualTo(2);
+        store.close(orders);
+        assertThat(store.open()).as("the number is in use").isNotSameAs(orders);
+        store.release(one);
+        store.release(one);
+        assertThat(token.bytes()).isZero();
+        assertThat(store.open()).as("its last message is gone").isSameAs(orders);
+        assertThat(orders.bytes()).isZero();
     }
 
     @Test

@@ -19,10 +19,12 @@ class QueuesTest {
     private static final long SEED = 11;
 
     private final Random random = new Random(SEED);
+    private final LongSegments segments = new LongSegments();
+    private final SlotBudget slots = new SlotBudget(1 << 20);
 
     @Test
     void shouldKeepTheOrderOfARingThatGrows() {
-        LongRing ring = new LongRing();
+        LongRing ring = new LongRing(segments);
         ArrayDeque<Long> model = new ArrayDeque<>();
         for (long step = 0; step < 50_000; step++) {
             if (model.isEmpty() || random.nextInt(100) < 55) {
@@ -32,12 +34,83 @@ class QueuesTest {
                 assertThat(ring.poll()).isEqualTo(model.pollFirst());
             }
             assertThat(ring.size()).isEqualTo(model.size());
+            int behind = random.nextInt(model.size() + 1);
+            if (behind < Math.min(200, model.size())) {
+                assertThat(ring.get(behind))
+                        .isEqualTo(model.stream().skip(behind).findFirst().orElseThrow());
+            }
         }
     }
 
     @Test
+    void shouldGiveMemoryBackWhenQueuesEmpty() {
+        LongRing ring = new LongRing(segments);
+        DeadlineHeap heap = new DeadlineHeap(segments);
+        for (int i = 0; i < 100_000; i++) {
+            ring.add(i);
+            heap.add(i, i);
+        }
+        long peak = segments.bytes();
+        assertThat(peak).as("8 bytes each, and 16").isBetween(2_400_000L, 2_500_000L);
+        while (!ring.isEmpty()) {
+            ring.poll();
+            heap.poll();
+        }
+        segments.trim();
+        assertThat(segments.bytes()).as("they may be needed again at once").isEqualTo(peak);
+        for (int i = 0; i < 1_000; i++) {
+            ring.add(i);
+        }
+        segments.trim();
+        assertThat(segments.bytes()).as("what was not needed since is gone").isBetween(8_000L, 9_000L);
+        while (!ring.isEmpty()) {
+            ring.poll();
+        }
+        segments.trim();
+        segments.trim();
+        assertThat(segments.bytes()).isZero();
+    }
+
+    @Test
+    void shouldShareSlotsAmongAllThatIsInFlight() {
+        SlotBudget few = new SlotBudget(100);
+        InFlight greedy = new InFlight(few);
+        InFlight modest = new InFlight(few);
+        int added = 0;
+        while (greedy.hasRoom()) {
+            greedy.add(added, added, 0, added);
+            added++;
+        }
+        assertThat(added)
+                .as("16 that each has, doubled as often as the budget allows")
+                .isEqualTo(64);
+        assertThat(few.scarce()).isFalse();
+        for (int i = 0; i < 16; i++) {
+            assertThat(modest.hasRoom()).isTrue();
+            modest.add(i, i, 0, i);
+        }
+        while (greedy.size() > 3) {
+            greedy.remove(greedy.first());
+        }
+        greedy.trim();
+        assertThat(few.left()).as("it had to be so large a short while ago").isEqualTo(52);
+        greedy.trim();
+        assertThat(few.left()).isEqualTo(100);
+        for (int id = 61; id < 64; id++) {
+            assertThat(greedy.entry(greedy.find(id))).isEqualTo(id);
+        }
+        modest.add(16, 16, 0, 16);
+        while (modest.size() > 0) {
+            modest.remove(modest.first());
+        }
+        assertThat(few.left()).isEqualTo(84);
+        modest.close();
+        assertThat(few.left()).isEqualTo(100);
+    }
+
+    @Test
     void shouldGiveTheEarliestDeadlineFirstAlsoWhenTheClockWraps() {
-        DeadlineHeap heap = new DeadlineHeap();
+        DeadlineHeap heap = new DeadlineHeap(segments);
         long start = Long.MAX_VALUE - 500;
         PriorityQueue<Long> model = new PriorityQueue<>(Comparator.comparingLong(deadline -> deadline - start));
         for (int step = 0; step < 20_000; step++) {
@@ -55,7 +128,7 @@ class QueuesTest {
 
     @Test
     void shouldFindWhatIsInFlightAndListItByDeadline() {
-        InFlight inFlight = new InFlight();
+        InFlight inFlight = new InFlight(slots);
         Map<Long, Long> deadlines = new LinkedHashMap<>();
         for (long step = 0; step < 20_000; step++) {
             int choice = random.nextInt(10);
@@ -93,7 +166,7 @@ class QueuesTest {
 
     @Test
     void shouldRefuseTheSameIdTwice() {
-        InFlight inFlight = new InFlight();
+        InFlight inFlight = new InFlight(slots);
         inFlight.add(1, 0, 0, 0);
         assertThat(inFlight.find(2)).isEqualTo(InFlight.NONE);
         assertThatThrownBy(() -> inFlight.add(1, 0, 0, 0)).isInstanceOf(IllegalStateException.class);
@@ -101,7 +174,7 @@ class QueuesTest {
 
     @Test
     void shouldNoticeTheSameIdTwiceWhenItSearchesAtTheLatest() {
-        InFlight inFlight = new InFlight();
+        InFlight inFlight = new InFlight(slots);
         inFlight.add(1, 0, 0, 0);
         inFlight.add(1, 0, 0, 0);
         assertThatThrownBy(() -> inFlight.find(2)).isInstanceOf(IllegalStateException.class);
@@ -109,7 +182,7 @@ class QueuesTest {
 
     @Test
     void shouldFindWhatIsInFlightWhetherItIsAcknowledgedInOrderOrNot() {
-        InFlight inFlight = new InFlight();
+        InFlight inFlight = new InFlight(slots);
         ArrayDeque<Long> model = new ArrayDeque<>();
         long next = 0;
         for (int round = 0; round < 200; round++) {

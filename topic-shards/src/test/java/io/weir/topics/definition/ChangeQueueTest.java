@@ -25,7 +25,7 @@ class ChangeQueueTest {
 
     private final StoredVersions stored = new StoredVersions();
     private final ChangeQueue queue = new ChangeQueue(stored);
-    private TopicDefinition now = TopicDefinition.none(TOPIC).created(LIMIT, Delivery.defaults());
+    private TopicDefinition now = TopicDefinition.none(TOPIC, 0).created(LIMIT, Delivery.defaults());
 
     private static ChangeLimit rate(long rate) {
         return new ChangeLimit(rate, null, null, null, null, null);
@@ -77,7 +77,7 @@ class ChangeQueueTest {
                 .as("concerns all limits")
                 .isTrue();
         assertThat(queue.mustWait(now, channel("slow", 7))).as("another limit").isFalse();
-        assertThat(queue.mustWait(now, new Ensure(LIMIT, Delivery.defaults(), null)))
+        assertThat(queue.mustWait(now, new Ensure(LIMIT, Delivery.defaults(), "", null)))
                 .as("changes nothing")
                 .isFalse();
     }

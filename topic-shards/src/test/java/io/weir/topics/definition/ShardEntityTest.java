@@ -109,6 +109,21 @@ class ShardEntityTest {
     }
 
     @Test
+    void shouldTellTheBrokerOnlyWhereTheTopicIsServed() {
+        ActorRef<ShardEntity.Command> entity = entity();
+        TopicDefinition running = definition("work");
+        entity.tell(new ShardEntity.Know(running, answers.getRef()));
+        assertThat(answers.receiveMessage().problem()).isNull();
+        assertThat(RunningBroker.await(broker.path().stats()))
+                .as("it does not begin to be served")
+                .isEmpty();
+        assertThat(serve(entity, running)).isNull();
+        entity.tell(new ShardEntity.Know(running.withPaused(true), answers.getRef()));
+        assertThat(answers.receiveMessage().problem()).isNull();
+        assertThat(broker.stats("orders").paused()).isTrue();
+    }
+
+    @Test
     void shouldRemoveATopicThatIsGone() {
         ActorRef<ShardEntity.Command> entity = entity();
         assertThat(serve(entity, definition("work"))).isNull();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import akka.actor.testkit.typed.javadsl.ActorTestKit;
 import akka.actor.typed.ActorRef;
 import akka.actor.typed.Behavior;
+import akka.actor.typed.javadsl.AskPattern;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.cluster.sharding.typed.javadsl.ClusterSharding;
 import akka.cluster.sharding.typed.javadsl.Entity;
@@ -18,6 +19,7 @@ import io.weir.topics.path.RunningBroker;
 import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.GatewaySettings;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +38,8 @@ import org.junit.jupiter.api.Timeout;
 /** A desk with a real message path in a cluster of one; topics are played by the test. */
 @Timeout(60)
 class TopicFollowerTest {
+    private static final Duration REVIEW_EVERY = Duration.ofMillis(200);
+
     private static final BrokerId HERE = new BrokerId("a");
     private static final TopicSettings SETTINGS = TopicSettings.defaults();
 
@@ -54,16 +58,39 @@ class TopicFollowerTest {
     private static final class Rows implements TopicRows {
         private final Map<TopicName, TopicDefinition> last = new ConcurrentHashMap<>();
         private final List<TopicDefinition> changes = new ArrayList<>();
+        private int page = 100;
+        private volatile boolean fail;
+        private volatile int reads;
 
-        @Override
-        public synchronized void put(TopicDefinition definition) {
+        synchronized void clear() {
+            last.clear();
+            changes.clear();
+        }
+
+        synchronized void put(TopicDefinition definition) {
             last.put(definition.name(), definition);
             changes.add(definition);
         }
 
         @Override
+        public List<Loaded> load(List<TopicName> topics) {
+            throw new UnsupportedOperationException("for topics' entities, which are not real here");
+        }
+
+        @Override
+        public List<Outcome> write(List<Change> written) {
+            throw new UnsupportedOperationException("for topics' entities, which are not real here");
+        }
+
+        @Override
         public synchronized Changes after(long after) {
-            return new Changes(changes.size(), List.copyOf(changes.subList((int) after, changes.size())));
+            reads++;
+            if (fail) {
+                throw new IllegalStateException("the store is away");
+            }
+            int from = (int) after;
+            int to = Math.min(changes.size(), from + page);
+            return new Changes(to, List.copyOf(changes.subList(from, to)), to < changes.size());
         }
 
         @Override
@@ -98,7 +125,7 @@ class TopicFollowerTest {
         current = this;
         broker = new RunningBroker(
                 GatewaySettings.defaults(),
-                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicFollower.Wanted(topic))));
+                (path, topic) -> desks.forEach(desk -> desk.tell(new TopicFollower.Wanted(topic, ""))));
     }
 
     @AfterEach
@@ -134,7 +161,7 @@ class TopicFollowerTest {
                 if (test.ensuresThatFail.getAndDecrement() > 0) {
                     ensure.replyTo()
                             .tell(new Topic.Answer(
-                                    TopicDefinition.none(name), Topic.Outcome.ASK_AGAIN, "still being deleted"));
+                                    TopicDefinition.none(name, 0), Topic.Outcome.ASK_AGAIN, "still being deleted"));
                 } else {
                     test.rows.put(Definitions.of(name, SETTINGS));
                     ensure.replyTo().tell(new Topic.Answer(test.rows.get(name).get(), Topic.Outcome.IN_FORCE, null));
@@ -163,9 +190,16 @@ class TopicFollowerTest {
                 rows,
                 ForkJoinPool.commonPool(),
                 new TopicDefaults(List.of("* 1000 100")),
-                definition -> {}));
+                definition -> {},
+                all -> {},
+                REVIEW_EVERY));
         desks.add(desk);
         return desk;
+    }
+
+    private int names(ActorRef<TopicFollower.Command> desk) {
+        return RunningBroker.await(AskPattern.<TopicFollower.Command, Integer>ask(
+                desk, TopicFollower.HowMany::new, Duration.ofSeconds(10), kit.scheduler()));
     }
 
     private static TopicName topic(String test) {
@@ -264,11 +298,11 @@ class TopicFollowerTest {
         TopicName used = topic("used#ephemeral");
         rows.put(Definitions.of(left, SETTINGS));
         ActorRef<TopicFollower.Command> desk = desk();
-        RunningBroker.await("its topic is woken", () -> asked.contains("InUse " + left));
+        RunningBroker.await("its topic is woken", () -> asked.contains("Wake " + left));
         rows.put(Definitions.of(used, SETTINGS));
         desk.tell(new TopicFollower.LookNow());
         RunningBroker.await("it is known", () -> {
-            desk.tell(new TopicFollower.Wanted(used));
+            desk.tell(new TopicFollower.Wanted(used, ""));
             return asked.contains("InUse " + used);
         });
     }
@@ -280,7 +314,7 @@ class TopicFollowerTest {
         TopicDefinition definition = Definitions.of(topic, SETTINGS);
         rows.put(definition);
         ActorRef<TopicFollower.Command> desk = desk();
-        desk.tell(new TopicFollower.Wanted(topic));
+        desk.tell(new TopicFollower.Wanted(topic, ""));
         RunningBroker.await("it is applied", () -> revision(topic) == definition.revision());
         RunningBroker.await(broker.path().apply(definition.gone()));
         desk.tell(new TopicFollower.Ended(topic));
@@ -303,5 +337,40 @@ class TopicFollowerTest {
         RunningBroker.await(
                 "all are applied",
                 () -> RunningBroker.await(broker.path().revisions()).size() == 3_000);
+    }
+
+    @Test
+    void shouldRememberNoNameOfTopicsThatCameAndWent() {
+        ActorRef<TopicFollower.Command> desk = desk();
+        List<TopicDefinition> passing = new ArrayList<>();
+        for (int i = 0; i < 3_000; i++) {
+            passing.add(Definitions.of(topic("passing-" + i), SETTINGS, i % 100 == 0 ? "work" : "rest"));
+        }
+        passing.forEach(rows::put);
+        desk.tell(new TopicFollower.LookNow());
+        RunningBroker.await("all are known", () -> names(desk) == passing.size());
+        passing.forEach(definition -> rows.put(definition.gone()));
+        desk.tell(new TopicFollower.LookNow());
+        RunningBroker.await("none is remembered", () -> names(desk) == 0);
+        assertThat(RunningBroker.await(broker.path().revisions())).isEmpty();
+    }
+
+    @Test
+    void shouldLearnThatATopicIsGoneOfWhichTheStoreHasForgottenEverything() {
+        TopicDefinition forgotten = Definitions.of(topic("forgotten"), SETTINGS, "work");
+        ActorRef<TopicFollower.Command> first = desk();
+        RunningBroker.await(broker.path().apply(forgotten));
+        RunningBroker.await("it serves what the path has", () -> names(first) == 1);
+        rows.put(forgotten);
+        first.tell(new TopicFollower.LookNow());
+        RunningBroker.await("it is applied", () -> revision(forgotten.name()) == forgotten.revision());
+        rows.clear();
+        rows.fail = true;
+        RunningBroker.await("it reads all when it can read again", () -> {
+            first.tell(new TopicFollower.LookNow());
+            return rows.reads > 400;
+        });
+        rows.fail = false;
+        RunningBroker.await("the path has let go of it", () -> revision(forgotten.name()) < 0);
     }
 }

@@ -3,6 +3,7 @@ package io.weir.topics.federation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.topics.algorithm.LongRing;
+import io.weir.topics.algorithm.LongSegments;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -24,7 +25,7 @@ class FederationFramesTest {
         assertThat(frame.getStringWithoutLengthAscii(FederationFrames.HEADER_BYTES, length - 16))
                 .isEqualTo("orderswork#ephemeral");
 
-        LongRing ids = new LongRing();
+        LongRing ids = new LongRing(new LongSegments());
         for (long id = Long.MAX_VALUE; id > Long.MAX_VALUE - FederationFrames.MAX_IDS; id--) {
             ids.add(id);
         }
@@ -50,13 +51,13 @@ class FederationFramesTest {
 
     @Test
     void shouldNotKnowFramesThatAreTooShortOrOfAnotherVersion() {
-        for (byte type = -1; type < 14; type++) {
+        for (byte type = -1; type < 16; type++) {
             frame.putByte(0, FederationFrames.VERSION);
             frame.putByte(1, type);
             for (int length = 0; length < FederationFrames.NOTICE_BYTES; length++) {
                 assertThat(FederationFrames.typeOf(frame, 0, length)).isZero();
             }
-            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.LEND;
+            boolean ours = type >= FederationFrames.SUBSCRIBE && type <= FederationFrames.DELIVER_LATE_WITH_CONTEXT;
             assertThat(FederationFrames.typeOf(frame, 0, FederationFrames.PUBLISH_HEADER_BYTES))
                     .isEqualTo(ours ? type : 0);
             frame.putByte(0, (byte) (FederationFrames.VERSION + 1));

@@ -83,6 +83,10 @@ final class LinkedBroker implements AutoCloseable {
         return links;
     }
 
+    Federation federation() {
+        return federation;
+    }
+
     FederationStats stats() {
         return federation.stats();
     }

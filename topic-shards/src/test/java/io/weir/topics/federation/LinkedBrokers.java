@@ -71,6 +71,8 @@ final class LinkedBrokers implements BeforeEachCallback, AfterEachCallback {
         GatewaySettings usual = GatewaySettings.defaults();
         GatewaySettings gateway = new GatewaySettings(
                 100,
+                100,
+                100,
                 8 * 1024,
                 64 * 1024,
                 2_500,

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.topics.algorithm.SendingRecording;
 import io.weir.topics.federation.PlacementTable.Attendance;
 import io.weir.topics.federation.PlacementTable.Seats;
 import io.weir.transport.gateway.PublishRequest;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PlacementTableTest {
@@ -23,7 +25,7 @@ class PlacementTableTest {
     private static final BrokerId THERE = new BrokerId("there");
     private static final TopicName ORDERS = new TopicName("orders");
 
-    private record Someone(long id, String group, double expectedRate) implements Publisher {
+    private record Someone(long id, String group, double expectedRate, boolean named) implements Publisher {
         @Override
         public void accepted(long ticket) {}
 
@@ -41,9 +43,13 @@ class PlacementTableTest {
     }
 
     private static PublishRequest request(String topic, long publisher, int messages, long arrivalNs) {
+        return request(topic, new Someone(publisher, "g" + publisher % 2, publisher, false), messages, arrivalNs);
+    }
+
+    private static PublishRequest request(String topic, Someone publisher, int messages, long arrivalNs) {
         byte[] name = topic.getBytes(StandardCharsets.US_ASCII);
         return new PublishRequest()
-                .begin(new Someone(publisher, "g" + publisher % 2, publisher), 0, ByteBuffer.wrap(name), arrivalNs)
+                .begin(publisher, 0, ByteBuffer.wrap(name), arrivalNs)
                 .topic(0, name.length)
                 .batch(0, 0, messages);
     }
@@ -70,29 +76,8 @@ class PlacementTableTest {
     }
 
     @Test
-    void shouldCountARegisteredPublisherAsPresentHoweverSilentUntilItIsNot() {
-        assertThat(table.register(ORDERS, 1, "north", 12.5)).isTrue();
-        for (int look = 0; look < 3 * PlacementTable.SILENT_LOOKS; look++) {
-            Attendance attendance = only(table.take());
-            assertThat(attendance.ids()).containsExactly(1);
-            assertThat(attendance.messages()).containsExactly(0);
-            assertThat(attendance.groups()).containsExactly("north");
-            assertThat(attendance.expectedRates()).containsExactly(12.5);
-            assertThat(attendance.left()).isEmpty();
-        }
-        assertThat(table.unregister(ORDERS, 2)).isFalse();
-        assertThat(table.unregister(new TopicName("other"), 1)).isFalse();
-        assertThat(table.unregister(ORDERS, 1)).isTrue();
-        assertThat(table.unregister(ORDERS, 1)).isFalse();
-        for (int look = 1; look < PlacementTable.SILENT_LOOKS; look++) {
-            assertThat(only(table.take()).ids()).containsExactly(1);
-        }
-        assertThat(only(table.take()).left()).containsExactly(1);
-    }
-
-    @Test
     void shouldTellTheGroupThatWasNamedLastSoThatAContradictionIsSeen() {
-        table.register(ORDERS, 2, "north", 5);
+        table.homeOf(request("orders", new Someone(2, "north", 5, false), 1, 0));
         assertThat(only(table.take()).groups()).containsExactly("north");
         // By its requests it is in g0, and means to send 2 a second.
         table.homeOf(request("orders", 2, 1));
@@ -103,10 +88,108 @@ class PlacementTableTest {
     }
 
     @Test
-    void shouldSeatARegisteredPublisher() {
-        table.seat(new Seats(ORDERS, 1, Map.of(THERE, new long[] {1})));
-        table.register(ORDERS, 1, "", 5);
-        assertThat(table.homeOf(request("orders", 1, 0))).isEqualTo(THERE);
+    void shouldTellWhoRegisteredAndHowMuchEachSendsAtOnce() {
+        table.homeOf(request("orders", new Someone(1, "", 0, true), 10, 5_000));
+        table.homeOf(request("orders", new Someone(1, "", 0, true), 6, 6_000));
+        table.homeOf(request("orders", new Someone(1, "", 0, true), 4, 6_000));
+        table.homeOf(request("orders", new Someone(2, "north", 0, false), 1, 0));
+        table.homeOf(request("orders", new Someone(3, "", 7, true), 1, 0));
+        Attendance attendance = only(table.take());
+        for (int i = 0; i < 3; i++) {
+            int id = (int) attendance.ids()[i];
+            assertThat(attendance.registered()[i])
+                    .as("publisher %d", id)
+                    .isEqualTo(
+                            id == 1
+                                    ? PlacementTable.NOT_REGISTERED
+                                    : id == 2 ? PlacementTable.UNNAMED : PlacementTable.NAMED);
+            assertThat(attendance.sendings()[i])
+                    .as("instants of publisher %d", id)
+                    .isEqualTo(id == 1 ? 2 : 1);
+            assertThat(attendance.messages()[i]).isEqualTo(id == 1 ? 20 : 1);
+        }
+    }
+
+    @Test
+    void shouldKnowNothingOfTopicsThatNobodyRegistersFor() {
+        int[] woken = {0};
+        PlacementTable some = new PlacementTable(HERE, () -> woken[0]++);
+        Someone silent = new Someone(1, "", 0, true);
+        Someone registering = new Someone(2, "north", 0, true);
+        for (int i = 0; i < 100; i++) {
+            assertThat(some.homeOf(request("orders", silent, 1, i))).isNull();
+        }
+        assertThat(some.take()).isEmpty();
+        assertThat(some.tracks()).isFalse();
+        assertThat(woken[0]).isZero();
+
+        some.homeOf(request("bills", registering, 1, 0));
+        some.homeOf(request("bills", registering, 1, 1));
+        some.homeOf(request("bills", silent, 1, 2));
+        some.homeOf(request("orders", silent, 1, 3));
+        assertThat(woken[0]).as("once").isEqualTo(1);
+        Attendance bills = only(some.take());
+        assertThat(bills.topic()).isEqualTo(new TopicName("bills"));
+        assertThat(bills.ids()).as("whoever sends to that topic").containsExactlyInAnyOrder(1, 2);
+
+        some.follow(Set.of(ORDERS));
+        some.homeOf(request("orders", silent, 1, 4));
+        assertThat(some.take()).hasSize(2);
+        some.follow(Set.of());
+        some.homeOf(request("orders", silent, 1, 5));
+        assertThat(some.take()).extracting(Attendance::topic).containsExactly(new TopicName("bills"));
+        for (int look = 0; look < PlacementTable.SILENT_LOOKS; look++) {
+            some.homeOf(request("bills", silent, 1, 6));
+            some.take();
+        }
+        assertThat(some.tracks()).as("whoever registered has left").isFalse();
+        some.homeOf(request("bills", silent, 1, 7));
+        assertThat(some.take()).isEmpty();
+    }
+
+    @Test
+    void shouldGoBySeatsAsLongAsTheyHoldAndForgetThemWhenTheyAreDissolved() {
+        PlacementTable some = new PlacementTable(HERE, () -> {});
+        Someone silent = new Someone(1, "", 0, true);
+        some.seat(new Seats(ORDERS, 1, Map.of(THERE, new long[] {1})));
+        assertThat(some.homeOf(request("orders", silent, 1, 0))).isEqualTo(THERE);
+        some.seat(new Seats(ORDERS, 2, Map.of()));
+        assertThat(some.homeOf(request("orders", silent, 1, 0))).isNull();
+        assertThat(some.take()).isEmpty();
+    }
+
+    @Test
+    void shouldRecordWhoSendsWhenUntilTheTimeIsOver() {
+        SendingRecording recording = new SendingRecording(ORDERS, 8, 1_000);
+        table.record(recording, 100, 7_000);
+        table.homeOf(request("orders", 1, 3, 150));
+        table.homeOf(request("orders", 1, 2, 150));
+        table.homeOf(request("other", 1, 2, 160));
+        table.homeOf(request("orders", 2, 0, 150));
+        table.homeOf(request("orders", 2, 0, 90));
+        assertThat(table.takeRecording(1_099)).isNull();
+        table.homeOf(request("orders", 2, 0, 1_100));
+        assertThat(table.takeRecording(1_100)).isSameAs(recording);
+        assertThat(table.takeRecording(1_200)).isNull();
+        assertThat(recording.size()).isEqualTo(2);
+        assertThat(recording.publishers(0, 2)).containsExactly(1, 2);
+        assertThat(recording.timesNs(0, 2)).containsExactly(50, 50);
+        assertThat(recording.messages(0, 2)).containsExactly(5, 1);
+        assertThat(recording.lengthNs()).isEqualTo(1_000);
+        assertThat(recording.beganWallNs()).isEqualTo(7_000);
+    }
+
+    @Test
+    void shouldEndARecordingThatIsFull() {
+        SendingRecording recording = new SendingRecording(ORDERS, 2, 1_000);
+        table.record(recording, 0, 7_000);
+        for (int i = 1; i <= 5; i++) {
+            table.homeOf(request("orders", i, 0, 10 * i));
+        }
+        assertThat(table.takeRecording(29)).isNull();
+        assertThat(table.takeRecording(30)).isSameAs(recording);
+        assertThat(recording.size()).isEqualTo(2);
+        assertThat(recording.lengthNs()).as("all that came before is there").isEqualTo(30);
     }
 
     @Test

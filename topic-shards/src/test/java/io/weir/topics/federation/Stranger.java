@@ -11,7 +11,6 @@ import io.weir.transport.link.Peer;
 import io.weir.transport.link.PeerAddress;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -22,6 +21,7 @@ final class Stranger implements LinkEvents, AutoCloseable {
     private final Links links;
     private final UnsafeBuffer frame = new UnsafeBuffer(new byte[4096]);
     private final AtomicBoolean up = new AtomicBoolean();
+    private int received;
 
     Stranger(LinkedBroker victim, Path driver) throws IOException {
         this.victim = victim;
@@ -35,24 +35,10 @@ final class Stranger implements LinkEvents, AutoCloseable {
         });
     }
 
-    /** Random bytes, half of them behind a head that is right, and names that are. */
-    boolean send(Random random) {
-        int length = random.nextInt(200);
-        for (int i = 0; i < 200; i++) {
-            frame.putByte(i, (byte) random.nextInt());
-        }
-        if (random.nextBoolean()) {
-            frame.putByte(0, FederationFrames.VERSION);
-            frame.putByte(1, (byte) (1 + random.nextInt(11)));
-        }
-        if (random.nextInt(4) == 0) {
-            length = FederationFrames.subscribe(
-                    frame, random.nextInt(50), random.nextInt(100) - 10, "t" + random.nextInt(5), "c");
-            if (random.nextBoolean()) {
-                length = FederationFrames.giveBack(frame, random.nextInt(50), random.nextLong(), 1, random.nextLong());
-            }
-        }
-        return offer(length);
+    /** A frame that no broker can read. */
+    void sendNoise() {
+        frame.setMemory(0, 100, (byte) 0x55);
+        assertThat(offer(100)).isTrue();
     }
 
     void subscribe(String topic, String channel) {
@@ -81,8 +67,15 @@ final class Stranger implements LinkEvents, AutoCloseable {
     }
 
     @Override
-    public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
-        // It only sends.
+    public boolean onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+        received++;
+        return true;
+    }
+
+    /** Frames that came. */
+    int received() {
+        links.poll(this, 100, System.nanoTime());
+        return received;
     }
 
     @Override

@@ -301,8 +301,10 @@ class ChannelTest {
     @Test
     void shouldNotKeepAChannelThatOnlyAnotherBrokersConsumersMadeAndNoDefinitionNames() {
         for (String claim : List.of("nobody", "a definition", "a consumer here", "a consumer there")) {
-            ShardsFixture broker =
-                    new ShardsFixture().topic(TopicSettings.defaults()).supply(10, 10);
+            ShardsFixture broker = new ShardsFixture()
+                    .topic(TopicSettings.defaults(), "work")
+                    .topic(TopicSettings.defaults())
+                    .supply(10, 10);
             Consumer remote = broker.shards.subscribeRemote(new Reader(), TOPIC, "work", broker.nowNs);
             broker.publish("m");
             remote.close(broker.nowNs);
@@ -317,6 +319,56 @@ class ChannelTest {
             assertThat(broker.stats().channels()).as("claimed by " + claim).hasSize(claim.equals("nobody") ? 0 : 1);
             assertThat(broker.shards.store().messages()).isEqualTo(claim.equals("nobody") ? 0 : 1);
         }
+    }
+
+    /** The broker that its consumers came to could not have it stored, and is gone or cut off. */
+    @Test
+    void shouldKeepWhatIsInAChannelThatOnlyAnotherBrokersConsumersMadeAndHaveItNamed() {
+        for (boolean lost : new boolean[] {false, true}) {
+            ShardsFixture broker =
+                    new ShardsFixture().topic(TopicSettings.defaults()).supply(10, 10);
+            Consumer remote = broker.shards.subscribeRemote(new Reader(), TOPIC, "work", broker.nowNs);
+            Consumer idle = broker.shards.subscribeRemote(new Reader(), TOPIC, "idle", broker.nowNs);
+            broker.publish("m");
+            broker.shards.emptyChannel(TOPIC, "idle");
+            if (lost) {
+                remote.lost(broker.nowNs);
+                idle.lost(broker.nowNs);
+            } else {
+                remote.close(broker.nowNs);
+                idle.close(broker.nowNs);
+            }
+            broker.pass(60 * SECOND_NS);
+            assertThat(broker.stats().channels()).as("nothing is in the other").hasSize(1);
+            assertThat(broker.channelsWanted).containsExactly("orders work");
+            broker.pass(60 * SECOND_NS);
+            assertThat(broker.channelsWanted).as("nobody heard").containsExactly("orders work", "orders work");
+            broker.topic(TopicSettings.defaults(), "work");
+            broker.pass(600 * SECOND_NS);
+            assertThat(broker.reader("work", 1).bodies()).containsExactly("m");
+        }
+    }
+
+    @Test
+    void shouldKeepAnEphemeralChannelForAWhileWhenTheLinkToItsConsumerIsLost() {
+        Reader away = new Reader();
+        Consumer remote = broker.shards.subscribeRemote(away, TOPIC, "tail#ephemeral", broker.nowNs);
+        remote.ready(1, broker.nowNs);
+        broker.publish("with the consumer");
+        broker.publish("queued");
+        remote.lost(broker.nowNs);
+        broker.publish("meanwhile");
+        broker.pass(59 * SECOND_NS);
+        Reader again = new Reader();
+        Consumer back = broker.shards.subscribeRemote(again, TOPIC, "tail#ephemeral", broker.nowNs);
+        back.ready(10, broker.nowNs);
+        assertThat(again.bodies()).containsExactlyInAnyOrder("with the consumer", "queued", "meanwhile");
+        broker.pass(600 * SECOND_NS);
+        assertThat(broker.stats().channels()).hasSize(1);
+        back.lost(broker.nowNs);
+        broker.pass(60 * SECOND_NS);
+        assertThat(broker.stats().channels()).as("it did not come back").isEmpty();
+        assertThat(broker.shards.store().messages()).isZero();
     }
 
     @Test

@@ -130,7 +130,7 @@ public class LimitBench {
         for (int i = 0; i < IN_LINE; i++) {
             line.add(one(new Publication()));
         }
-        shards = new Shards(PathSettings.defaults(), 1 << 20, gates, topic -> {}, 1, time, () -> 5_000);
+        shards = new Shards(PathSettings.defaults(), 1 << 20, gates, (topic, token) -> {}, 1, time, () -> 5_000);
         shards.apply(Definitions.of(TOPIC, TopicSettings.defaults()));
         reader = new Reader();
         reader.subscription = shards.subscribe(reader, TOPIC.value(), "work", TimeUnit.MINUTES.toNanos(1), nowNs);
@@ -155,7 +155,7 @@ public class LimitBench {
     }
 
     private Publication one(Publication publication) {
-        publication.begin(outcomes, 1, nowNs, nowNs, 1);
+        publication.begin(outcomes, 1, nowNs, 1);
         publication.add(1);
         return publication;
     }

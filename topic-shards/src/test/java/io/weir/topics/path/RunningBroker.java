@@ -90,7 +90,7 @@ public final class RunningBroker implements AutoCloseable {
                 gateway,
                 PathSettings.defaults(),
                 gates,
-                topic -> directory.accept(self[0], topic),
+                (topic, token) -> directory.accept(self[0], topic),
                 otherBrokers.apply(loop),
                 System::nanoTime);
         self[0] = path;

@@ -11,6 +11,7 @@ import io.weir.limiter.supply.value.Holding;
 import io.weir.topics.definition.Definitions;
 import io.weir.topics.definition.TopicDirectory;
 import io.weir.topics.definition.TopicSettings;
+import io.weir.transport.gateway.AccessRights;
 import io.weir.transport.gateway.PublishRequest;
 import io.weir.transport.gateway.Publisher;
 import io.weir.transport.gateway.Subscriber;
@@ -31,6 +32,12 @@ final class ShardsFixture {
     /** A publisher that remembers its outcomes by ticket. */
     static final class Outcomes implements Publisher {
         final List<String> said = new ArrayList<>();
+        AccessRights.Grant grant;
+
+        @Override
+        public AccessRights.Grant grant() {
+            return grant;
+        }
 
         @Override
         public void accepted(long ticket) {
@@ -106,7 +113,7 @@ final class ShardsFixture {
     ShardsFixture(PathSettings settings) {
         TopicDirectory directory = new TopicDirectory() {
             @Override
-            public void wanted(TopicName topic) {
+            public void wanted(TopicName topic, String token) {
                 wanted.add(topic);
             }
 

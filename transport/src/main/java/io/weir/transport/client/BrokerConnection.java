@@ -353,7 +353,7 @@ final class BrokerConnection {
         SSLParameters parameters = engine.getSSLParameters();
         parameters.setEndpointIdentificationAlgorithm("HTTPS");
         engine.setSSLParameters(parameters);
-        wire = TlsWire.connect(wire, engine, new Buffers(FIRST_BYTES, MAX_TLS_BYTES, what -> {}));
+        wire = TlsWire.connect(wire, engine, new Buffers(FIRST_BYTES, MAX_TLS_BYTES, what -> {}).purse());
     }
 
     private void secured(boolean ok, long nowNs) {

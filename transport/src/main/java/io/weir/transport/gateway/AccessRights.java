@@ -16,6 +16,9 @@ import java.util.Optional;
  * anything.
  */
 public final class AccessRights {
+    /** Messages in memory carry their publisher's number in so few bits. */
+    public static final int MOST_TOKENS = 4095;
+
     /** Nobody is asked, and everybody may do everything. */
     public static final AccessRights OPEN = new AccessRights(false, List.of());
 
@@ -35,16 +38,23 @@ public final class AccessRights {
 
     /** What one token allows. */
     public static final class Grant {
+        private final int number;
         private final String name;
         private final List<NamePattern> publish;
         private final List<NamePattern> subscribe;
 
-        private Grant(Token token) {
+        private Grant(Token token, int number) {
+            this.number = number;
             name = token.name();
             publish = token.publish().stream().map(NamePattern::new).toList();
             subscribe = token.subscribe().stream()
                     .map(pattern -> new NamePattern(pattern.indexOf(':') < 0 ? pattern + ":*" : pattern))
                     .toList();
+        }
+
+        /** From 1 on, in the tokens' order: no two have the same. */
+        public int number() {
+            return number;
         }
 
         public String name() {
@@ -87,17 +97,21 @@ public final class AccessRights {
 
     /**
      * @param required whether those without a token may do nothing; otherwise they may do everything
-     * @throws IllegalArgumentException if two tokens have one secret, which then would not say what it opens
+     * @throws IllegalArgumentException if two tokens have one secret, which then would not say what it opens; or if
+     *     there are more than {@link #MOST_TOKENS}
      */
     public AccessRights(boolean required, List<Token> tokens) {
         this.required = required;
+        if (tokens.size() > MOST_TOKENS) {
+            throw new IllegalArgumentException(tokens.size() + " tokens are more than " + MOST_TOKENS);
+        }
         for (Token token : tokens) {
             byte[] digest = digest(token.secret().getBytes(StandardCharsets.UTF_8));
             if (find(digest) >= 0) {
                 throw new IllegalArgumentException("token " + token.name() + " has the secret of another");
             }
             digests.add(digest);
-            grants.add(new Grant(token));
+            grants.add(new Grant(token, grants.size() + 1));
         }
     }
 

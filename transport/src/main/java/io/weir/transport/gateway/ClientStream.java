@@ -1,6 +1,6 @@
 package io.weir.transport.gateway;
 
-import io.weir.transport.wire.Buffers;
+import io.weir.transport.wire.Purse;
 import io.weir.transport.wire.SocketWire;
 import io.weir.transport.wire.Wire;
 import java.io.IOException;
@@ -32,7 +32,7 @@ final class ClientStream {
 
     private final Connection connection;
     private final GatewayLoop loop;
-    private final Buffers buffers;
+    private final Purse purse;
     private final int usualBytes;
     private final long stallNs;
     private Wire wire;
@@ -41,6 +41,10 @@ final class ClientStream {
     private ByteBuffer in;
 
     private int start;
+    /** The bytes that came before the buffer's first. */
+    private long before;
+
+    private final Arrivals arrivals = new Arrivals();
     /** When the first bytes of a command came that is not whole yet, and how many it has in all; 0: there is none. */
     private long begunNs;
 
@@ -56,7 +60,7 @@ final class ClientStream {
     ClientStream(Connection connection, GatewayLoop loop, SocketChannel channel, long nowNs) {
         this.connection = connection;
         this.loop = loop;
-        buffers = loop.buffers();
+        purse = loop.buffers().strangersPurse(() -> loop.displace(connection));
         usualBytes = loop.settings().bufferBytes();
         stallNs = loop.settings().stallNs();
         wire = new SocketWire(channel);
@@ -65,6 +69,11 @@ final class ClientStream {
 
     Wire wire() {
         return wire;
+    }
+
+    /** What its layers take their buffers from, too. */
+    Purse purse() {
+        return purse;
     }
 
     /** Puts a layer that was made around {@link #wire} in its place. */
@@ -87,10 +96,26 @@ final class ClientStream {
     }
 
     /** Reads what the wire has; answers as {@link Wire#read}. */
-    int read() throws IOException {
+    int read(long nowNs) throws IOException {
         int count = ensureIn() ? wire.read(in) : -1;
         used |= count >= 0;
+        if (count > 0) {
+            arrivals.came(before + in.position(), nowNs);
+        }
         return count;
+    }
+
+    /**
+     * When the command that was taken last was whole, however late its turn is. What waits with the kernel or in a
+     * layer counts from when it is read.
+     */
+    long arrivedNs() {
+        return arrivals.timeNs(before + start);
+    }
+
+    /** Whether there is room for bytes that come while commands are held back. */
+    boolean mayReadAhead() {
+        return in == null || in.hasRemaining();
     }
 
     /** Whether a read may find bytes of which the socket knows nothing. */
@@ -104,8 +129,15 @@ final class ClientStream {
 
     /** Throws away what came. */
     void discardIn() {
+        forget(in.position());
         in.clear();
+    }
+
+    /** The buffer's first bytes are carried out, or thrown away. */
+    private void forget(int bytes) {
+        before += bytes;
         start = 0;
+        arrivals.carriedOut(before);
     }
 
     /** Takes out what came: it belongs to the layer that is put in place next. */
@@ -148,18 +180,19 @@ final class ClientStream {
         if (start == 0) {
             return;
         }
+        int carriedOut = start;
         if (start == in.position()) {
             in.clear();
         } else {
             in.limit(in.position()).position(start);
             in.compact();
         }
-        start = 0;
+        forget(carriedOut);
     }
 
     /** After a read that filled the buffer: the next one carries twice as much. */
     void growIn() {
-        if (ensureIn() && in.capacity() < BUSY_BYTES && buffers.hasPlenty()) {
+        if (ensureIn() && in.capacity() < BUSY_BYTES && purse.hasPlenty()) {
             in = moved(in, in.capacity() * 2);
         }
     }
@@ -180,9 +213,9 @@ final class ClientStream {
     }
 
     private void giveIn() {
-        buffers.give(in);
+        forget(in.position());
+        purse.give(in);
         in = null;
-        start = 0;
     }
 
     void putOk() {
@@ -250,7 +283,7 @@ final class ClientStream {
             return true;
         }
         int pending = out.position();
-        if (pending > 0 && (pending + bytes > BUSY_BYTES || !buffers.hasPlenty())) {
+        if (pending > 0 && (pending + bytes > BUSY_BYTES || !purse.hasPlenty())) {
             return false;
         }
         out = moved(out, Math.max(pending + bytes, Math.min(BUSY_BYTES, out.capacity() * 2)));
@@ -304,7 +337,7 @@ final class ClientStream {
     }
 
     private void giveOut() {
-        buffers.give(out);
+        purse.give(out);
         out = null;
     }
 
@@ -314,7 +347,7 @@ final class ClientStream {
     }
 
     private ByteBuffer taken() {
-        ByteBuffer buffer = buffers.take();
+        ByteBuffer buffer = purse.take();
         if (buffer == null) {
             loop.closeLater(connection);
         }
@@ -323,14 +356,14 @@ final class ClientStream {
 
     /** Moves what lies before the position into a larger buffer, or fails the connection and answers the same one. */
     private ByteBuffer moved(ByteBuffer from, int capacity) {
-        ByteBuffer to = buffers.takeLarge(capacity);
+        ByteBuffer to = purse.takeLarge(capacity);
         if (to == null) {
             connection.fail(
                     "E_INVALID " + capacity + " bytes are needed, and this broker has no memory left for its clients");
             return from;
         }
         to.put(from.flip());
-        buffers.give(from);
+        purse.give(from);
         return to;
     }
 

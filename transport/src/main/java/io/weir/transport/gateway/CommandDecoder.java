@@ -69,6 +69,7 @@ final class CommandDecoder {
     private int messages;
     private long number;
     private long id;
+    private boolean namesMessage;
     private int wantedBytes;
     private String error;
 
@@ -129,6 +130,9 @@ final class CommandDecoder {
         int word = in.getInt(from);
         if (word == FIN_WORD && in.get(from + FIN_BYTES - 1) == '\n' && hex(in, from + 4)) {
             verb = Verb.FIN;
+            namesMessage = true;
+            parameterAt[0] = from + 4;
+            parameterLength[0] = Frames.ID_LENGTH;
             return FIN_BYTES;
         }
         if (word == PUB_WORD) {
@@ -186,12 +190,40 @@ final class CommandDecoder {
         return id;
     }
 
+    /**
+     * Whether {@link #id} is one that a broker of ours gives; as to nsqd, any other is of a message that is not here.
+     */
+    boolean namesMessage() {
+        return namesMessage;
+    }
+
     int wantedBytes() {
         return wantedBytes;
     }
 
     String error() {
         return error;
+    }
+
+    private String quoted(ByteBuffer in, int index) {
+        return "\"" + printable(in, index) + "\"";
+    }
+
+    /** A parameter for an error's text: short, and of characters that can be printed. */
+    String printable(ByteBuffer in, int index) {
+        int shown = Math.min(parameterLength[index], MAX_NAME);
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < shown; i++) {
+            int c = in.get(parameterAt[index] + i) & 0xff;
+            if (c == '"' || c == '\\') {
+                text.append('\\').append((char) c);
+            } else if (c >= ' ' && c <= '~') {
+                text.append((char) c);
+            } else {
+                text.append(String.format("\\x%02x", c));
+            }
+        }
+        return text.append(shown < parameterLength[index] ? "..." : "").toString();
     }
 
     static String text(ByteBuffer in, int at, int length) {
@@ -267,7 +299,7 @@ final class CommandDecoder {
             return false;
         }
         if (!validName(in, parameterAt[0], parameterLength[0])) {
-            bad("E_BAD_TOPIC " + verb + " topic name is not valid");
+            bad("E_BAD_TOPIC " + verb + " topic name " + quoted(in, 0) + " is not valid");
             return false;
         }
         return true;
@@ -275,7 +307,7 @@ final class CommandDecoder {
 
     private boolean channel(ByteBuffer in) {
         if (!validName(in, parameterAt[1], parameterLength[1])) {
-            bad("E_BAD_CHANNEL " + verb + " channel name is not valid");
+            bad("E_BAD_CHANNEL " + verb + " channel name " + quoted(in, 1) + " is not valid");
             return false;
         }
         return true;
@@ -309,7 +341,8 @@ final class CommandDecoder {
             value = digit < 0 || digit > 9 ? -1 : value * 10 + digit;
         }
         if (value < 0) {
-            bad("E_INVALID " + verb + " could not parse a number");
+            bad("E_INVALID " + verb + " could not parse " + (verb == Verb.RDY ? "count " : "timeout ")
+                    + printable(in, index));
             return false;
         }
         number = value;
@@ -317,10 +350,11 @@ final class CommandDecoder {
     }
 
     private boolean id(ByteBuffer in) {
-        if (parameterLength[0] != Frames.ID_LENGTH || !hex(in, parameterAt[0])) {
+        if (parameterLength[0] != Frames.ID_LENGTH) {
             bad("E_INVALID " + verb + " invalid message ID");
             return false;
         }
+        namesMessage = hex(in, parameterAt[0]);
         return true;
     }
 

@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Commands are carried out in order, and answers come in order. While the answer of a publication is open, commands
  * that have no answer (FIN, RDY, REQ, TOUCH, NOP) are still carried out, so that a client that publishes and consumes
- * on one connection keeps acknowledging. At the first command that wants an answer the connection is not read any
- * further. So a throttled topic holds back the others that are published on the same connection.
+ * on one connection keeps acknowledging. From the first command that wants an answer on, commands wait in the buffer,
+ * and when that is full the connection is not read any further. So a throttled topic holds back the others that are
+ * published on the same connection.
  *
  * <p>Errors come in their turn too, behind the answers of the publications before them. Most of them end the
  * connection.
@@ -80,16 +81,17 @@ final class Connection {
     private final PublisherSession publisher;
     private final ConsumerSession consumer;
     private final long connectedAtMs = System.currentTimeMillis();
+    private final long address;
+    /** Until the client has said what the broker asks of it. */
+    private boolean stranger = true;
+
     private int interest = SelectionKey.OP_READ;
     private State state = State.NEW;
     private Commands commands = Commands.AWAITED;
-    /** By when a client that is not {@link State#OPEN} has to be done with it. */
+    /** By when a client that is not {@link State#OPEN}, or a stranger, has to be done with it. */
     private long untilNs;
-    /**
-     * When the last bytes came. Nothing is read while commands are held back, so it is when each command in the buffer
-     * was whole, however late its turn is. What waits with the kernel or in a layer counts from when it is read.
-     */
-    private long arrivedNs;
+    /** Nothing more will come; noticed while commands are held back, which are carried out all the same. */
+    private boolean allCame;
 
     private long lastHeartbeatNs;
     /**
@@ -105,11 +107,15 @@ final class Connection {
 
     boolean resuming;
     int index;
+    /** {@link Callers} has it. */
+    boolean counted;
 
-    Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long nowNs) {
+    /** @param address as {@link Callers} has it */
+    Connection(GatewayLoop loop, SocketChannel channel, SelectionKey key, long address, long nowNs) {
         this.loop = loop;
         this.channel = channel;
         this.key = key;
+        this.address = address;
         decoder = new CommandDecoder(
                 loop.settings().maxMessageBytes(), loop.settings().maxBodyBytes());
         stream = new ClientStream(this, loop, channel, nowNs);
@@ -135,14 +141,28 @@ final class Connection {
         return consumer.isSubscribed();
     }
 
-    long arrivedNs() {
-        return arrivedNs;
+    long address() {
+        return address;
+    }
+
+    /** The client has said something that the broker asked of it, perhaps the last of it. */
+    void vouchIfKnown() {
+        if (stranger && !negotiation.isWithStranger()) {
+            stranger = false;
+            stream.purse().vouch();
+            loop.callers().known(this);
+        }
     }
 
     void read(long nowNs) {
         int count;
         try {
-            count = stream.read();
+            count = stream.read(nowNs);
+            if (count < 0 && state == State.OPEN && commands == Commands.HELD_BACK) {
+                allCame = true;
+                updateInterest();
+                return;
+            }
         } catch (IOException e) {
             if (negotiation.isHandshaking()) {
                 loop.handshakeFailed(remoteAddress(), e);
@@ -153,9 +173,6 @@ final class Connection {
             loop.closeLater(this);
             return;
         }
-        if (count > 0) {
-            arrivedNs = nowNs;
-        }
         unanswered = 0;
         switch (state) {
             case NEW, OPEN -> {
@@ -163,6 +180,7 @@ final class Connection {
                 process(nowNs);
                 if (full && state == State.OPEN) {
                     stream.growIn();
+                    updateInterest();
                 }
             }
             case UPGRADING -> advance(nowNs);
@@ -232,6 +250,7 @@ final class Connection {
         if (there == MAGIC.length) {
             stream.skip(MAGIC.length);
             moveTo(State.OPEN);
+            vouchIfKnown();
         }
         return there == MAGIC.length;
     }
@@ -355,6 +374,8 @@ final class Connection {
     /** All layers are in place. */
     void upgraded() {
         moveTo(State.OPEN);
+        vouchIfKnown();
+        untilNs = loop.nowNs() + loop.settings().handshakeNs();
         // Commands may have come with the end of the handshake.
         loop.resume(this);
     }
@@ -371,7 +392,8 @@ final class Connection {
     /** False if the error has to wait: before the answer of a publication, the client would take it for that. */
     boolean notInFlight(Verb verb) {
         if (publisher.isIdle()) {
-            complain("E_" + verb + "_FAILED " + verb + " failed: message is not in flight here");
+            complain("E_" + verb + "_FAILED " + verb + " " + decoder.printable(stream.in(), 0)
+                    + " failed ID not in flight");
         }
         return publisher.isIdle();
     }
@@ -445,13 +467,20 @@ final class Connection {
         boolean moves = !negotiation.isBusy();
         boolean reads = moves
                 && !negotiation.speaksFirst()
-                && (state == State.UPGRADING ? negotiation.wantsBytes() : commands != Commands.HELD_BACK);
+                && (state == State.UPGRADING
+                        ? negotiation.wantsBytes()
+                        : commands != Commands.HELD_BACK || readsAhead());
         boolean writes = moves && stream.hasUnsent();
         int wanted = (reads ? SelectionKey.OP_READ : 0) | (writes ? SelectionKey.OP_WRITE : 0);
         if (wanted != interest) {
             interest = wanted;
             key.interestOps(wanted);
         }
+    }
+
+    /** What comes while a publication waits is read as far as there is room, so that its time counts from now. */
+    private boolean readsAhead() {
+        return !allCame && !publisher.isIdle() && stream.mayReadAhead();
     }
 
     /** Now and then: the heartbeat, and whether the client is still there. */
@@ -467,7 +496,18 @@ final class Connection {
         boolean silent = beats && unanswered == MISSED_HEARTBEATS;
         boolean overdue = state == State.OPEN ? stream.dribbles(nowNs) : nowNs - untilNs > 0;
         if (silent || stream.isStalled(nowNs) || overdue) {
+            if (stranger && (state == State.NEW || state == State.UPGRADING)) {
+                loop.strangerIsLate();
+            }
             loop.closeLater(this);
+            return;
+        }
+        if (stranger && state == State.OPEN && nowNs - untilNs > 0) {
+            loop.strangerIsLate();
+            fail(negotiation.whatIsMissing());
+            // At once, as heartbeats: thousands of them share one buffer that way.
+            stream.flush(nowNs);
+            updateInterest();
             return;
         }
         if (state == State.OPEN && beats) {
@@ -535,7 +575,7 @@ final class Connection {
                 identity.expectedRate());
     }
 
-    private String remoteAddress() {
+    String remoteAddress() {
         try {
             InetSocketAddress address = (InetSocketAddress) channel.getRemoteAddress();
             return address == null ? "" : address.getAddress().getHostAddress() + ":" + address.getPort();

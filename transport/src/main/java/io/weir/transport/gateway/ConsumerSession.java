@@ -88,7 +88,7 @@ final class ConsumerSession implements Subscriber {
         topic = decoder.parameter(stream.in(), 0);
         channel = decoder.parameter(stream.in(), 1);
         if (!negotiation.maySubscribe(topic, channel)) {
-            connection.fail(negotiation.refusal(Verb.SUB, topic + " " + channel));
+            connection.fail(negotiation.refusal(Verb.SUB, topic, channel));
             return;
         }
         state = State.SUBSCRIBED;
@@ -118,7 +118,7 @@ final class ConsumerSession implements Subscriber {
             connection.failInThisState(Verb.FIN);
             return true;
         }
-        if (subscription != null && subscription.finish(decoder.id(), nowNs)) {
+        if (mayHold() && subscription.finish(decoder.id(), nowNs)) {
             finished++;
             return true;
         }
@@ -133,7 +133,7 @@ final class ConsumerSession implements Subscriber {
         long delayNs = decoder.number() > TimeUnit.NANOSECONDS.toMillis(settings.maxDelayNs())
                 ? settings.maxDelayNs()
                 : TimeUnit.MILLISECONDS.toNanos(decoder.number());
-        if (subscription != null && subscription.requeue(decoder.id(), delayNs, nowNs)) {
+        if (mayHold() && subscription.requeue(decoder.id(), delayNs, nowNs)) {
             requeued++;
             return true;
         }
@@ -145,7 +145,12 @@ final class ConsumerSession implements Subscriber {
             connection.failInThisState(Verb.TOUCH);
             return true;
         }
-        return subscription != null && subscription.touch(decoder.id(), nowNs) || connection.notInFlight(Verb.TOUCH);
+        return mayHold() && subscription.touch(decoder.id(), nowNs) || connection.notInFlight(Verb.TOUCH);
+    }
+
+    /** Whether the command names a message that could be with this consumer. */
+    private boolean mayHold() {
+        return subscription != null && decoder.namesMessage();
     }
 
     void onClose(long nowNs) {
@@ -178,6 +183,11 @@ final class ConsumerSession implements Subscriber {
         }
         delivered++;
         return true;
+    }
+
+    @Override
+    public AccessRights.Grant grant() {
+        return negotiation.grant();
     }
 
     @Override

@@ -16,9 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -46,6 +45,8 @@ public final class GatewayLoop implements AutoCloseable {
     private static final long NAP_NS = 100_000L;
 
     private static final int BACKLOG = 1024;
+    /** Those who are there already have their turn between two helpings. */
+    private static final int ACCEPTED_A_TURN = 256;
 
     private final GatewaySettings settings;
     private final ClientTerms terms;
@@ -57,6 +58,8 @@ public final class GatewayLoop implements AutoCloseable {
     private final SelectionKey acceptKey;
     private final Consumer<SelectionKey> onReady = this::onReady;
     private final Buffers buffers;
+    private final Callers callers;
+    private final GatewayStats.Counters counters = new GatewayStats.Counters();
     private final List<Connection> connections = new ArrayList<>();
     private final List<Connection> closing = new ArrayList<>();
     private final List<Connection> dirtyConsumers = new ArrayList<>();
@@ -67,7 +70,7 @@ public final class GatewayLoop implements AutoCloseable {
     /** Connections whose handshakes another thread has worked on; each has one piece of work out at a time. */
     private final Queue<Connection> workDone = new ConcurrentLinkedQueue<>();
 
-    private ExecutorService worker;
+    private Handshakes handshakes;
     private SnappyBlocks snappy;
     private MessagePort port;
     private Duty[] duties;
@@ -79,6 +82,10 @@ public final class GatewayLoop implements AutoCloseable {
 
     private long houseKeptNs;
     private long complainedNs;
+    private long toldOfAuthNs;
+    /** When the last turn began, for other threads to see. */
+    private final AtomicLong turnedNs = new AtomicLong();
+
     private volatile boolean running = true;
 
     /** For a broker on its own that serves everybody. */
@@ -99,7 +106,12 @@ public final class GatewayLoop implements AutoCloseable {
         this.brokers = brokers;
         this.self = brokers.self().orElse(null);
         this.clock = clock;
-        buffers = new Buffers(settings.bufferBytes(), settings.maxBufferBytes(), what -> complain(what, null));
+        buffers = new Buffers(
+                settings.bufferBytes(),
+                settings.maxBufferBytes(),
+                settings.maxStrangersBytes(),
+                what -> complain(what, null));
+        callers = new Callers(settings, this::displace);
         selector = Selector.open();
         server = ServerSocketChannel.open();
         try {
@@ -115,6 +127,8 @@ public final class GatewayLoop implements AutoCloseable {
         nowNs = clock.getAsLong();
         houseKeptNs = nowNs;
         complainedNs = nowNs - COMPLAINT_NS;
+        toldOfAuthNs = complainedNs;
+        turnedNs.set(nowNs);
     }
 
     /** Starts the thread. The port's duty comes first in every turn, then the others in this order. */
@@ -148,6 +162,18 @@ public final class GatewayLoop implements AutoCloseable {
 
     public InetSocketAddress address() {
         return (InetSocketAddress) server.socket().getLocalSocketAddress();
+    }
+
+    /**
+     * From any thread: how long ago the last turn began. A loop that goes on begins one every ten seconds or sooner.
+     */
+    public long turnAgeNs() {
+        return Math.max(0, clock.getAsLong() - turnedNs.get());
+    }
+
+    /** From any thread. */
+    public GatewayStats stats() {
+        return counters.stats();
     }
 
     /** For whoever measures what the thread uses. */
@@ -193,6 +219,7 @@ public final class GatewayLoop implements AutoCloseable {
         if (!stamped) {
             stamped = true;
             nowNs = clock.getAsLong();
+            turnedNs.lazySet(nowNs);
         }
     }
 
@@ -233,7 +260,7 @@ public final class GatewayLoop implements AutoCloseable {
             }
         }
         resumeConnections();
-        if (worker != null) {
+        if (handshakes != null) {
             takeWorkBack();
         }
         if (nowNs - houseKeptNs >= HOUSEKEEPING_NS) {
@@ -277,13 +304,9 @@ public final class GatewayLoop implements AutoCloseable {
     private void accept() {
         try {
             SocketChannel channel = server.accept();
-            while (channel != null) {
-                if (connections.size() >= settings.maxConnections()) {
-                    channel.close();
-                } else {
-                    welcome(channel);
-                }
-                channel = server.accept();
+            for (int accepted = 1; channel != null; accepted++) {
+                welcome(channel);
+                channel = accepted < ACCEPTED_A_TURN ? server.accept() : null;
             }
         } catch (IOException e) {
             // Most likely no file descriptor is left. To ask again at once would only spin: housekeeping asks again.
@@ -294,13 +317,22 @@ public final class GatewayLoop implements AutoCloseable {
 
     private void welcome(SocketChannel channel) throws IOException {
         try {
+            InetSocketAddress from = (InetSocketAddress) channel.getRemoteAddress();
+            long address = Callers.addressOf(from.getAddress());
+            if (!callers.makeRoom(address)) {
+                GatewayStats.Counters.count(counters.refused);
+                complain("no place for a connection from " + from.getAddress().getHostAddress(), null);
+                channel.close();
+                return;
+            }
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             keepAlive(channel);
             SelectionKey key = channel.register(selector, SelectionKey.OP_READ);
-            Connection connection = new Connection(this, channel, key, nowNs);
+            Connection connection = new Connection(this, channel, key, address, nowNs);
             connection.index = connections.size();
             connections.add(connection);
+            callers.came(connection);
             key.attach(connection);
         } catch (IOException e) {
             // The client is gone already.
@@ -390,6 +422,7 @@ public final class GatewayLoop implements AutoCloseable {
                     last.index = connection.index;
                 }
                 connection.index = -1;
+                callers.left(connection);
                 try {
                     connection.close(nowNs);
                 } catch (RuntimeException | Error e) {
@@ -398,13 +431,16 @@ public final class GatewayLoop implements AutoCloseable {
             }
         }
         closing.clear();
+        counters.connections.lazySet(callers.connections());
+        counters.strangers.lazySet(callers.strangers());
+        counters.bufferBytes.lazySet(buffers.bytes());
     }
 
     private void closeSockets() {
         closing.addAll(connections);
         closeConnections();
-        if (worker != null) {
-            worker.shutdownNow();
+        if (handshakes != null) {
+            handshakes.close();
         }
         try {
             server.close();
@@ -427,24 +463,49 @@ public final class GatewayLoop implements AutoCloseable {
         complain("TLS with " + client + " failed: " + e.getMessage(), null);
     }
 
-    /** All clients as they are now. On the loop's thread only: by one of its duties. */
-    public List<ClientStats> clients() {
-        return connections.stream().map(Connection::stats).toList();
+    /** How many clients there are. On the loop's thread only, by one of its duties, as what follows. */
+    public int connections() {
+        return connections.size();
     }
 
-    /**
-     * Hands a handshake's arithmetic to another thread. All handshakes share it: they wait for each other, messages do
-     * not wait.
-     */
-    void workElsewhere(Connection connection, Runnable work) {
-        if (worker == null) {
-            worker = Executors.newSingleThreadExecutor(task -> {
-                Thread handshakes = new Thread(task, "weir-tls");
-                handshakes.setDaemon(true);
-                return handshakes;
-            });
+    /** @param index below {@link #connections}; when one goes, the last takes its place */
+    public ClientStats client(int index) {
+        return connections.get(index).stats();
+    }
+
+    /** Somebody tries secrets. At most one line a second, of its own so that it hides no other complaint. */
+    void authFailed(Connection connection) {
+        GatewayStats.Counters.count(counters.failedAuths);
+        if (nowNs - toldOfAuthNs >= COMPLAINT_NS) {
+            toldOfAuthNs = nowNs;
+            LOG.warn(
+                    "gateway: AUTH failed: {} showed a secret that no token has ({} failed since the start)",
+                    connection.remoteAddress(),
+                    counters.failedAuths.get());
         }
-        worker.execute(() -> {
+    }
+
+    void strangerIsLate() {
+        GatewayStats.Counters.count(counters.late);
+    }
+
+    /** A stranger gives way to another. */
+    void displace(Connection connection) {
+        GatewayStats.Counters.count(counters.displaced);
+        callers.left(connection);
+        closeLater(connection);
+    }
+
+    Callers callers() {
+        return callers;
+    }
+
+    /** Hands a handshake's arithmetic to another thread. */
+    void workElsewhere(Connection connection, Runnable work) {
+        if (handshakes == null) {
+            handshakes = new Handshakes(Math.max(2, Runtime.getRuntime().availableProcessors()));
+        }
+        boolean taken = handshakes.submit(connection.address(), () -> {
             try {
                 work.run();
             } finally {
@@ -452,6 +513,12 @@ public final class GatewayLoop implements AutoCloseable {
                 wakeUp();
             }
         });
+        if (!taken) {
+            complain(
+                    "more than " + Handshakes.MOST_WAITING + " TLS handshakes at a time: further ones are closed",
+                    null);
+            closeLater(connection);
+        }
     }
 
     /** For connections that compress; made for the first. */
@@ -515,7 +582,12 @@ public final class GatewayLoop implements AutoCloseable {
         return buffers;
     }
 
-    /** The bytes of all clients' buffers. On the loop's thread only, as {@link #clients}. */
+    /** Of these, what strangers hold. */
+    long strangersBytes() {
+        return buffers.strangersBytes();
+    }
+
+    /** The bytes of all clients' buffers. On the loop's thread only, as {@link #connections}. */
     public long bufferBytes() {
         return buffers.bytes();
     }

@@ -5,7 +5,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * The bounds of the gateway. What a client may say in IDENTIFY lies between the least and the greatest of each.
  *
- * @param maxConnections further ones are closed at once
+ * @param maxConnections when so many are there, strangers give way; further ones are closed at once
+ * @param maxConnectionsByAddress the same for those of one address
+ * @param maxStrangersByAddress so many of one address may be there that have not said yet what is asked of them
  * @param maxMessageBytes of one message's body
  * @param maxBodyBytes of a whole batch
  * @param maxReady the most messages a consumer may leave unacknowledged
@@ -19,10 +21,13 @@ import java.util.concurrent.TimeUnit;
  * @param maxMessageTimeoutNs the most a client may ask for
  * @param maxDelayNs of a requeued or deferred message
  * @param stallNs a client that takes no byte for so long is closed
- * @param handshakeNs so long a client may take for its first four bytes, and for TLS and compression after IDENTIFY
+ * @param handshakeNs so long a client may take for its first four bytes, for TLS and compression after IDENTIFY, and
+ *     then for AUTH where that is required
  */
 public record GatewaySettings(
         int maxConnections,
+        int maxConnectionsByAddress,
+        int maxStrangersByAddress,
         int maxMessageBytes,
         int maxBodyBytes,
         int maxReady,
@@ -39,11 +44,17 @@ public record GatewaySettings(
     static final int MAX_LINE_BYTES = 256;
 
     private static final int LEAST_BUFFER = 4 * 1024;
+    /** A client with TLS and deflate needs half as much. */
+    private static final long LEAST_FOR_STRANGERS = 1L << 20;
 
     public GatewaySettings {
         if (maxConnections < 1 || maxReady < 1 || maxMessageBytes < 1) {
             throw new IllegalArgumentException("connections " + maxConnections + ", ready " + maxReady
                     + ", message bytes " + maxMessageBytes + ": each must be at least 1");
+        }
+        if (maxConnectionsByAddress < 1 || maxStrangersByAddress < 1) {
+            throw new IllegalArgumentException("connections by address " + maxConnectionsByAddress
+                    + ", strangers by address " + maxStrangersByAddress + ": each must be at least 1");
         }
         if (maxBodyBytes < maxMessageBytes || maxBodyBytes > 1 << 28) {
             throw new IllegalArgumentException("body of " + maxBodyBytes + " bytes is not between a message's "
@@ -61,10 +72,17 @@ public record GatewaySettings(
         }
     }
 
+    /** Of the buffers, what strangers may have together. */
+    long maxStrangersBytes() {
+        return Math.min(maxBufferBytes, Math.max(LEAST_FOR_STRANGERS, maxBufferBytes / 8));
+    }
+
     /** nsqd's own defaults where it has them. */
     public static GatewaySettings defaults() {
         return new GatewaySettings(
                 12_000,
+                11_000,
+                1_000,
                 1 << 20,
                 5 << 20,
                 2_500,

@@ -278,6 +278,26 @@ record Identity(
         return publisher.isEmpty() ? usual : Publisher.idOf(publisher);
     }
 
+    /** What the client says now, over the layers that it asked for before. */
+    Identity withLayersOf(Identity before) {
+        return new Identity(
+                clientId,
+                hostname,
+                userAgent,
+                negotiates,
+                heartbeatNs,
+                messageTimeoutNs,
+                sampleRate,
+                before.tls,
+                before.snappy,
+                before.deflateLevel,
+                group,
+                workflow,
+                expectedRate,
+                publisher,
+                wantsHomes);
+    }
+
     boolean upgrades() {
         return tls || snappy || deflateLevel > 0;
     }

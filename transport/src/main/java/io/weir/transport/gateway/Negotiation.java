@@ -27,7 +27,7 @@ import java.util.Set;
  *   <tr><td>handshaking</td><td>TLS is established, OK is answered → secured</td></tr>
  *   <tr><td>secured</td><td>the OK has gone: a compression, OK is answered → compressed, else → agreed</td></tr>
  *   <tr><td>compressed</td><td>the OK has gone → agreed</td></tr>
- *   <tr><td>agreed</td><td>the end</td></tr>
+ *   <tr><td>agreed</td><td>the next IDENTIFY, as nsqd takes it before SUB: as unidentified; layers are there to stay</td></tr>
  * </table>
  */
 final class Negotiation {
@@ -46,7 +46,7 @@ final class Negotiation {
                 case HANDSHAKING -> EnumSet.of(SECURED);
                 case SECURED -> EnumSet.of(COMPRESSED, AGREED);
                 case COMPRESSED -> EnumSet.of(AGREED);
-                case AGREED -> EnumSet.noneOf(Stage.class);
+                case AGREED -> EnumSet.of(IDENTIFIED, AGREED);
             };
         }
     }
@@ -63,6 +63,8 @@ final class Negotiation {
     private AccessRights.Grant grant;
     /** The layer that encrypts; null if none does. */
     private TlsWire tls;
+    /** Whether the stream has layers, or is about to; it gets them once. */
+    private boolean layered;
 
     Negotiation(Connection connection, GatewayLoop loop, CommandDecoder decoder, ClientStream stream) {
         this.connection = connection;
@@ -78,6 +80,11 @@ final class Negotiation {
         return identity;
     }
 
+    /** What the client showed a secret for; null without AUTH. */
+    AccessRights.Grant grant() {
+        return grant;
+    }
+
     private void moveTo(Stage next) {
         if (!stage.next().contains(next)) {
             throw new IllegalStateException("a negotiation can't go from " + stage + " to " + next);
@@ -86,21 +93,28 @@ final class Negotiation {
     }
 
     void onIdentify(long nowNs) {
-        if (stage != Stage.UNIDENTIFIED || connection.consumes()) {
+        if (connection.consumes()) {
             connection.failInThisState(Verb.IDENTIFY);
             return;
         }
+        Identity said;
         try {
-            identity = Identity.parse(body(), settings, terms);
+            said = Identity.parse(body(), settings, terms);
         } catch (Identity.Refused e) {
             connection.fail(e.answer());
             return;
         }
-        moveTo(identity.upgrades() ? Stage.IDENTIFIED : Stage.AGREED);
+        if (layered && said.upgrades()) {
+            connection.fail("E_IDENTIFY_FAILED IDENTIFY failed: this connection has its TLS and compression already");
+            return;
+        }
+        identity = layered ? said.withLayersOf(identity) : said;
+        layered |= said.upgrades();
+        moveTo(said.upgrades() ? Stage.IDENTIFIED : Stage.AGREED);
         connection.identified(identity);
         connection.answer(
-                identity.negotiates()
-                        ? identity.answer(
+                said.negotiates()
+                        ? said.answer(
                                         settings,
                                         terms,
                                         GatewayLoop.VERSION,
@@ -151,7 +165,7 @@ final class Negotiation {
         tls = TlsWire.accept(
                 stream.wire(),
                 terms.tls().orElseThrow().engine(),
-                loop.buffers(),
+                stream.purse(),
                 stream.takeIn(),
                 task -> loop.workElsewhere(connection, task));
         stream.layer(tls);
@@ -162,12 +176,12 @@ final class Negotiation {
     private void compress() throws IOException {
         Wire below = stream.wire();
         if (identity.snappy()) {
-            stream.layer(new SnappyWire(below, loop.snappy(), loop.buffers(), stream.takeIn()));
+            stream.layer(new SnappyWire(below, loop.snappy(), stream.purse(), stream.takeIn()));
         } else {
-            if (!loop.buffers().reserve(DeflateWire.NATIVE_BYTES)) {
+            if (!stream.purse().reserve(DeflateWire.NATIVE_BYTES)) {
                 throw new IOException("no memory left for deflate");
             }
-            stream.layer(new DeflateWire(below, identity.deflateLevel(), loop.buffers(), stream.takeIn()));
+            stream.layer(new DeflateWire(below, identity.deflateLevel(), stream.purse(), stream.takeIn()));
         }
         moveTo(Stage.COMPRESSED);
         connection.answer(Frames.OK);
@@ -203,6 +217,19 @@ final class Negotiation {
         return terms.tlsRequired() && tls == null;
     }
 
+    /** Whether the client has not shown yet what the broker asks of it. */
+    boolean isWithStranger() {
+        boolean inTheOpen = terms.tlsRequired() && (tls == null || !tls.established());
+        return inTheOpen || terms.rights().required() && grant == null;
+    }
+
+    /** The error for a client that took too long to show it. */
+    String whatIsMissing() {
+        return lacksTls()
+                ? "E_INVALID TLS is required, and was not asked for in time"
+                : "E_AUTH_FIRST AUTH required, and did not come in time";
+    }
+
     boolean usesTls() {
         return tls != null;
     }
@@ -227,6 +254,7 @@ final class Negotiation {
             Optional<AccessRights.Grant> found = terms.rights().grant(secret);
             Arrays.fill(secret, (byte) 0);
             if (found.isEmpty()) {
+                loop.authFailed(connection);
                 connection.fail("E_AUTH_FAILED AUTH failed");
             } else if (found.get().permissions() == 0) {
                 connection.fail("E_UNAUTHORIZED AUTH no authorizations found");
@@ -236,6 +264,7 @@ final class Negotiation {
                 connection.answer(("{\"identity\":\"" + grant.name() + "\",\"identity_url\":\"\",\"permission_count\":"
                                 + grant.permissions() + "}")
                         .getBytes(StandardCharsets.UTF_8));
+                connection.vouchIfKnown();
             }
         }
     }
@@ -248,11 +277,15 @@ final class Negotiation {
         return grant == null ? !terms.rights().required() : grant.maySubscribe(topic, channel);
     }
 
-    /** The error for a client that may not do this. */
-    String refusal(Verb verb, String what) {
+    /**
+     * The error for a client that may not do this, in nsqd's words.
+     *
+     * @param channel empty for a publisher
+     */
+    String refusal(Verb verb, String topic, String channel) {
         return grant == null
                 ? "E_AUTH_FIRST AUTH required before " + verb
-                : "E_UNAUTHORIZED AUTH failed for " + verb + " on \"" + what + "\"";
+                : "E_UNAUTHORIZED AUTH failed for " + verb + " on \"" + topic + "\" \"" + channel + "\"";
     }
 
     /** The token by which the client authenticated itself. */

@@ -32,9 +32,19 @@ public interface Publisher {
         return hash == NOBODY ? 1 : hash;
     }
 
+    /** Whether its {@link #id} is of a name that it gave itself, so that it is the same at every broker. */
+    default boolean named() {
+        return false;
+    }
+
     /** Which publishers' bursts come together with its own; empty if it did not say. */
     default String group() {
         return "";
+    }
+
+    /** The rights that its client showed a secret for, or null: a broker's memory is shared by these, too. */
+    default AccessRights.Grant grant() {
+        return null;
     }
 
     /** Messages a second that it is going to publish; 0 if it did not say. */

@@ -83,7 +83,7 @@ final class PublisherSession implements Publisher {
 
     private PublishRequest begin(Verb verb) {
         return loop.request()
-                .begin(this, open.add(verb, decoder.messages()), stream.in(), connection.arrivedNs())
+                .begin(this, open.add(verb, decoder.messages()), stream.in(), stream.arrivedNs())
                 .topic(decoder.parameterAt(0), decoder.parameterLength(0))
                 .follows(forwardedTo);
     }
@@ -101,7 +101,7 @@ final class PublisherSession implements Publisher {
         if (negotiation.mayPublish(stream.in(), decoder.parameterAt(0), decoder.parameterLength(0))) {
             return true;
         }
-        connection.fail(negotiation.refusal(verb, decoder.parameter(stream.in(), 0)));
+        connection.fail(negotiation.refusal(verb, decoder.parameter(stream.in(), 0), ""));
         return false;
     }
 
@@ -162,8 +162,18 @@ final class PublisherSession implements Publisher {
     }
 
     @Override
+    public boolean named() {
+        return !negotiation.identity().publisher().isEmpty();
+    }
+
+    @Override
     public String group() {
         return negotiation.identity().group();
+    }
+
+    @Override
+    public AccessRights.Grant grant() {
+        return negotiation.grant();
     }
 
     @Override

@@ -30,6 +30,11 @@ public interface Subscriber {
         return deliver(timestampNs, attempts, id, in, bodyAt, bodyLength);
     }
 
+    /** The rights that its client showed a secret for, or null: they have a quota of topics. */
+    default AccessRights.Grant grant() {
+        return null;
+    }
+
     /** The channel is gone, and the subscription with it. */
     void gone(String reason);
 }

@@ -35,6 +35,7 @@ final class Link implements ControlledFragmentHandler {
     private final int streamIn;
     private final LinkHandshake handshake;
     private final LinkSender sender;
+    private final boolean sealed;
     private final int maxFrameBytes;
     private final ControlledFragmentHandler peek = this::onPeek;
 
@@ -42,6 +43,11 @@ final class Link implements ControlledFragmentHandler {
     private Subscription subscription;
     private long subscriptionId = NONE;
     private long retryAtNs;
+
+    private long refusedSession;
+    private boolean versionLogged;
+    /** A frame could not be read: the link comes back after a pause. */
+    private boolean unreadable;
 
     /** The poll's that is going on. */
     private LinkEvents events;
@@ -52,17 +58,21 @@ final class Link implements ControlledFragmentHandler {
     private boolean more;
     private boolean peeked;
 
+    /** The life of the peer whose process has ended, as another thread found; {@link #NONE} if none has. */
+    private volatile long endedIncarnation = NONE;
+
     /** As it was last reported to be connected. */
     private Peer connected;
 
-    /**
-     * The fragments of a frame that came so far, of bytes outside the heap like the streams': whoever reads a frame
-     * finds a ByteBuffer under it.
-     */
-    private final UnsafeBuffer assembly = new UnsafeBuffer(ByteBuffer.allocateDirect(0));
+    private final PartAssembly assembly;
 
-    private int assembled;
-    private boolean assembling;
+    /** Opens what the session that is heard seals; null on a link that is not sealed, and before the first hello. */
+    private FrameSeal opener;
+
+    /** A sealed frame, and what was in it. */
+    private final UnsafeBuffer closed = new UnsafeBuffer(new byte[0]);
+
+    private final UnsafeBuffer opened = new UnsafeBuffer(ByteBuffer.allocate(0));
 
     /** It is in the list of those whose peers have to be knocked at; the broker thread's. */
     boolean owesKnock;
@@ -73,25 +83,40 @@ final class Link implements ControlledFragmentHandler {
     private final AtomicLong dropped = new AtomicLong();
     private final AtomicLong malformed = new AtomicLong();
 
-    Link(PeerAddress self, PeerAddress peer, LinkSettings settings, Links links) {
+    Link(PeerAddress self, PeerAddress peer, LinkSettings settings, int termBytes, Links links) {
         this.self = self;
         this.peer = peer;
         this.settings = settings;
         this.links = links;
-        channelIn = peer.channelTo(self, settings.termBytes());
+        channelIn = peer.channelTo(self, termBytes);
         streamIn = peer.streamTo(self);
         handshake = new LinkHandshake(self, peer, settings);
-        sender = new LinkSender(self.channelTo(peer, settings.termBytes()), self.streamTo(peer), settings, links);
-        maxFrameBytes = settings.maxBodyBytes() + LinkFrames.DATA_HEADER_BYTES;
+        sender = new LinkSender(self.channelTo(peer, termBytes), self.streamTo(peer), links);
+        sealed = self.isAcrossANetworkFrom(peer) || settings.sealLoopback() && !sharesDriver();
+        // What is sealed together is a frame of its own: at most a long one, or a batch of short ones.
+        maxFrameBytes = settings.maxFrameBytes() + (sealed ? LinkSender.MAX_SEALED_EXTRA_BYTES : 0);
+        assembly = new PartAssembly(maxFrameBytes);
     }
 
     PeerAddress peer() {
         return peer;
     }
 
-    /** Earlier lives of the peer are over. */
-    void expectAtLeast(long incarnation) {
-        handshake.expectAtLeast(incarnation);
+    /** The store says that the peer is in this life. */
+    void expect(long incarnation) {
+        if (incarnation != handshake.expectedIncarnation()) {
+            handshake.expect(incarnation);
+            opener = null;
+            if (sealed && !handshake.hasFallen() && aeron != null) {
+                // This session's keys are for the earlier life.
+                closePublication();
+            }
+        }
+    }
+
+    /** Whether it can't come up for want of the peer's key. */
+    boolean lacksKey() {
+        return sealed && links.keys().secret(peer.id(), handshake.expectedIncarnation()) == null;
     }
 
     void attach(Aeron client, long nowNs) {
@@ -114,6 +139,7 @@ final class Link implements ControlledFragmentHandler {
         subscription = null;
         subscriptionId = NONE;
         handshake.forgetImage();
+        opener = null;
         aeron = null;
     }
 
@@ -158,7 +184,16 @@ final class Link implements ControlledFragmentHandler {
         } catch (RuntimeException e) {
             giveUp(e);
         }
-        return handshake.hasFallen() || handshake.isSilent(turnNs) || hasFrames();
+        return handshake.hasFallen() || handshake.isSilent(turnNs) || hasPeerEnded() || hasFrames();
+    }
+
+    /** From any thread. */
+    void peerEnded(long incarnation) {
+        endedIncarnation = incarnation;
+    }
+
+    private boolean hasPeerEnded() {
+        return endedIncarnation != NONE && endedIncarnation == handshake.heardIncarnation() && !handshake.isDown();
     }
 
     /**
@@ -171,10 +206,12 @@ final class Link implements ControlledFragmentHandler {
         more = false;
         try {
             if (hasStreams()) {
+                sender.flush();
                 more = !readImages(limit);
                 checkStreams();
                 // Only who has read everything can say that there was nothing.
-                if (!more && handshake.isSilent(turnNs)) {
+                if (!more && (handshake.isSilent(turnNs) || hasPeerEnded())) {
+                    endedIncarnation = NONE;
                     handshake.stopHearing();
                 }
             }
@@ -217,9 +254,20 @@ final class Link implements ControlledFragmentHandler {
             subscription = aeron.getSubscription(subscriptionId);
         }
         boolean wantsPublication = subscription != null && !sender.hasPublication() && !handshake.hasFallen();
-        if (wantsPublication && sender.askForPublication(aeron)) {
-            handshake.beginSession(links.nextSession(), turnNs);
+        if (wantsPublication && !lacksKey() && sender.askForPublication(aeron)) {
+            long session = links.newSession();
+            FrameSeal seal = sealed ? sealOf(self, peerNow(), session) : null;
+            sender.sealWith(seal);
+            handshake.beginSession(session, turnNs);
+            if (sealed && seal == null) {
+                closePublication(); // the key was forgotten meanwhile
+            }
         }
+    }
+
+    private FrameSeal sealOf(PeerAddress from, PeerAddress to, long session) {
+        byte[] secret = links.keys().secret(peer.id(), handshake.expectedIncarnation());
+        return secret == null ? null : new FrameSeal(secret, from.directionTo(to), session, turnNs);
     }
 
     private void checkStreams() {
@@ -258,6 +306,10 @@ final class Link implements ControlledFragmentHandler {
             LOG.info("link to {} lost", peer.id());
             handshake.lossReported();
             closePublication();
+            if (unreadable) {
+                unreadable = false;
+                retryAtNs = turnNs + settings.retry().toNanos();
+            }
             handed++;
             events.onPeerLost(connected);
         }
@@ -315,69 +367,155 @@ final class Link implements ControlledFragmentHandler {
         if (handshake.hasFallen()) {
             return Action.ABORT;
         }
-        byte flags = header.flags();
-        if ((flags & FrameDescriptor.UNFRAGMENTED) == FrameDescriptor.UNFRAGMENTED) {
-            return onFrame(buffer, offset, length);
+        // No frame of ours is longer than a fragment of the stream.
+        if ((header.flags() & FrameDescriptor.UNFRAGMENTED) != FrameDescriptor.UNFRAGMENTED) {
+            return onUnreadable(length);
         }
-        if ((flags & FrameDescriptor.BEGIN_FRAG_FLAG) != 0) {
-            assembling = handshake.comesThrough(polled);
-            assembled = 0;
-            if (!assembling) {
-                LinkSender.count(dropped);
+        byte type = LinkFrames.typeOf(buffer, offset, length);
+        if (type == 0 && !versionLogged && LinkFrames.versionOf(buffer, offset, length) != LinkFrames.VERSION) {
+            versionLogged = true;
+            LOG.warn(
+                    "link to {} has frames of version {}, this broker's are of version {}: no messages between them until both run"
+                            + " the same version of Weir",
+                    peer.id(),
+                    LinkFrames.versionOf(buffer, offset, length),
+                    LinkFrames.VERSION);
+        }
+        return type == LinkFrames.PART ? onPart(buffer, offset, length) : onFrame(type, buffer, offset, length);
+    }
+
+    private Action onPart(DirectBuffer buffer, int offset, int length) {
+        if (!handshake.comesThrough(polled)) {
+            LinkSender.count(dropped);
+            return Action.CONTINUE;
+        }
+        return switch (assembly.add(buffer, offset, length)) {
+            case PARTIAL -> {
+                handshake.heardAt(turnNs);
+                yield Action.CONTINUE;
             }
+            case WHOLE -> {
+                byte type = LinkFrames.typeOf(assembly.frame(), 0, assembly.length());
+                // A hello is short, and parts of parts there are none.
+                yield type == LinkFrames.DATA || type == LinkFrames.SEALED
+                        ? onFrame(type, assembly.frame(), 0, assembly.length())
+                        : onUnreadable(assembly.length());
+            }
+            case WRONG -> onUnreadable(length);
+            case UNBEGUN -> handshake.isDown() ? Action.CONTINUE : onUnreadable(length);
+        };
+    }
+
+    private Action onFrame(byte type, DirectBuffer buffer, int offset, int length) {
+        if (length > maxFrameBytes || sealed != (type == LinkFrames.SEALED)) {
+            return onUnreadable(length);
         }
-        if (!assembling || !handshake.comesThrough(polled)) {
-            return Action.CONTINUE;
+        return sealed ? onSealed(buffer, offset, length) : onOpen(type, buffer, offset, length);
+    }
+
+    private Action onOpen(byte type, DirectBuffer buffer, int offset, int length) {
+        if (type == LinkFrames.DATA && LinkFrames.ageNs(buffer, offset) >= 0) {
+            return onData(LinkFrames.ageNs(buffer, offset), buffer, offset, length);
         }
-        if (assembled + length > maxFrameBytes) {
-            assembling = false;
-            LinkSender.count(malformed);
-            return Action.CONTINUE;
+        LinkFrames.Hello hello = type == LinkFrames.HELLO ? LinkFrames.decodeHello(buffer, offset, length) : null;
+        return hello == null ? onUnreadable(length) : onHello(hello);
+    }
+
+    /** Opens it, and reads what is in it. */
+    private Action onSealed(DirectBuffer buffer, int offset, int length) {
+        long session = LinkFrames.sealedSession(buffer, offset);
+        boolean ofHeard = opener != null && session == opener.session();
+        boolean through = handshake.comesThrough(polled);
+        // In the stream that is heard nothing is missing, and nothing comes twice.
+        boolean wrong = through && (!ofHeard || LinkFrames.counter(buffer, offset) != opener.lastCounter() + 1);
+        FrameSeal with = ofHeard ? opener : sealOf(peerNow(), self, session);
+        if (wrong || with == null) {
+            return onUnreadable(length);
         }
-        reserve(assembled + length);
-        assembly.putBytes(assembled, buffer, offset, length);
-        if ((flags & FrameDescriptor.END_FRAG_FLAG) == 0) {
-            assembled += length;
-            handshake.heardAt(turnNs);
-            return Action.CONTINUE;
+        if (closed.capacity() < length) {
+            int larger = BitUtil.findNextPositivePowerOfTwo(length);
+            closed.wrap(new byte[larger]);
+            opened.wrap(ByteBuffer.allocate(larger));
         }
-        Action action = onFrame(assembly, 0, assembled + length);
-        assembling = action == Action.ABORT;
+        closed.putBytes(0, buffer, offset, length);
+        int inside = with.open(closed.byteArray(), closed, length, opened.byteArray());
+        if (inside < 0) {
+            return onUnreadable(length);
+        }
+        if (ofHeard && through) {
+            return readOpened(inside);
+        }
+        return onFirstHello(with, inside, session);
+    }
+
+    private PeerAddress peerNow() {
+        return peer.in(handshake.expectedIncarnation());
+    }
+
+    /** A session that is not heard yet, or the one that is through another image: only a hello counts. */
+    private Action onFirstHello(FrameSeal with, int inside, long session) {
+        int length = LinkFrames.length(opened, 0);
+        LinkFrames.Hello hello =
+                length == inside - Integer.BYTES && LinkFrames.typeOf(opened, Integer.BYTES, length) == LinkFrames.HELLO
+                        ? LinkFrames.decodeHello(opened, Integer.BYTES, length)
+                        : null;
+        if (hello == null || hello.session() != session) {
+            return onUnreadable(inside);
+        }
+        Action action = onHello(hello);
+        if (action != Action.ABORT && handshake.comesThrough(polled)) {
+            opener = with;
+        } else if (action == Action.ABORT && with == opener) {
+            opener.takeBack();
+        }
         return action;
     }
 
-    private void reserve(int bytes) {
-        if (assembly.capacity() < bytes) {
-            ByteBuffer larger =
-                    ByteBuffer.allocateDirect(Math.min(maxFrameBytes, BitUtil.findNextPositivePowerOfTwo(bytes)));
-            larger.put(0, assembly.byteBuffer(), 0, assembled);
-            assembly.wrap(larger);
+    private Action readOpened(int inside) {
+        int at = 0;
+        while (at < inside && !handshake.hasFallen()) {
+            int length = inside - at >= Integer.BYTES ? LinkFrames.length(opened, at) : -1;
+            at += Integer.BYTES;
+            if (length < 0 || length > inside - at) {
+                return onUnreadable(inside);
+            }
+            byte type = LinkFrames.typeOf(opened, at, length);
+            boolean only = at == Integer.BYTES && at + length == inside;
+            if (type != LinkFrames.DATA && !(type == LinkFrames.HELLO && only)) {
+                return onUnreadable(length);
+            }
+            if (onOpen(type, opened, at, length) == Action.ABORT) {
+                opener.takeBack();
+                return Action.ABORT;
+            }
+            at += length;
         }
+        return Action.CONTINUE;
     }
 
-    private Action onFrame(DirectBuffer buffer, int offset, int length) {
-        byte type = LinkFrames.typeOf(buffer, offset, length);
-        if (type == LinkFrames.DATA && length >= LinkFrames.DATA_HEADER_BYTES && length <= maxFrameBytes) {
-            long ageNs = LinkFrames.ageNs(buffer, offset);
-            if (ageNs >= 0) {
-                return onData(ageNs, buffer, offset, length);
-            }
-        } else if (type == LinkFrames.HELLO) {
-            LinkFrames.Hello hello = LinkFrames.decodeHello(buffer, offset, length);
-            if (hello != null) {
-                return onHello(hello);
-            }
-        }
+    /**
+     * What can't be read may have been about a message that is in flight, which would stay so: the link falls, and both
+     * ends have what is theirs again. What comes from elsewhere than the peer's stream is only counted.
+     */
+    private Action onUnreadable(int length) {
         LinkSender.count(malformed);
+        assembly.reset();
+        if (handshake.accepts(polled)) {
+            LOG.warn("link to {} begins anew: a frame of {} bytes can't be read", peer.id(), length);
+            unreadable = true;
+            handshake.fallIfUp();
+        }
         return Action.CONTINUE;
     }
 
     private Action onHello(LinkFrames.Hello hello) {
         boolean sameImage = handshake.comesThrough(polled);
-        return switch (handshake.onHello(hello, polled, turnNs)) {
+        return switch (handshake.onHello(hello, polled, polled.correlationId(), turnNs)) {
             case HEARD -> {
                 // What another image began is not continued by this one.
-                assembling &= sameImage;
+                if (!sameImage) {
+                    assembly.reset();
+                }
                 reportIfConnected();
                 yield Action.CONTINUE;
             }
@@ -385,8 +523,24 @@ final class Link implements ControlledFragmentHandler {
                 LinkSender.count(dropped);
                 yield Action.CONTINUE;
             }
+            case REFUSED -> {
+                refuse(hello);
+                yield Action.CONTINUE;
+            }
             case FALLEN -> Action.ABORT;
         };
+    }
+
+    private void refuse(LinkFrames.Hello hello) {
+        LinkSender.count(dropped);
+        if (hello.session() != refusedSession) {
+            refusedSession = hello.session();
+            LOG.warn(
+                    "link to {} stays down: it needs the features {} (bits), this broker has {}: give both the same version of Weir",
+                    peer.id(),
+                    Integer.toBinaryString(hello.needs()),
+                    Integer.toBinaryString(LinkFrames.FEATURES));
+        }
     }
 
     private Action onData(long ageNs, DirectBuffer buffer, int offset, int length) {
@@ -399,8 +553,10 @@ final class Link implements ControlledFragmentHandler {
         handed++;
         LinkSender.count(received);
         receivedBytes.lazySet(receivedBytes.get() + bodyLength);
-        events.onFrame(connected, buffer, offset + LinkFrames.DATA_HEADER_BYTES, bodyLength, turnNs - ageNs);
-        return Action.CONTINUE;
+        int at = offset + LinkFrames.DATA_HEADER_BYTES;
+        return events.onFrame(connected, buffer, at, bodyLength, turnNs - ageNs)
+                ? Action.CONTINUE
+                : onUnreadable(length);
     }
 
     boolean waitsForRoom() {
@@ -416,9 +572,14 @@ final class Link implements ControlledFragmentHandler {
         return knockIf(sender.offer(body, offset, length, ageNs));
     }
 
-    /** As above for a body that is not written yet; {@code scratch} takes it first if it is longer than a fragment. */
-    boolean offer(int length, BodyWriter writer, long ageNs, UnsafeBuffer scratch) {
-        return knockIf(sender.offer(length, writer, ageNs, scratch));
+    /** As above for a body that is not written yet. */
+    boolean offer(int length, BodyWriter writer, long ageNs) {
+        return knockIf(sender.offer(length, writer, ageNs));
+    }
+
+    /** By the broker's thread, when it has nothing more to offer for now. */
+    void flush() {
+        sender.flush();
     }
 
     private boolean knockIf(boolean sent) {

@@ -17,8 +17,10 @@ public interface LinkEvents {
     /**
      * One body as the peer offered it. The buffer is valid during the call only.
      *
+     * @return false if it can't be read: what it was about would be in flight for ever, so the link is lost and comes
+     *     back
      * @param arrivalNs when the message reached the first broker, on this broker's clock; the time on the link counts
      *     as none, because the clocks of two hosts do not compare.
      */
-    void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs);
+    boolean onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs);
 }

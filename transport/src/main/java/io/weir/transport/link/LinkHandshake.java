@@ -7,14 +7,15 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * How the two ends of a link agree on a connection, so that no frame of an earlier one can pass for one of the present.
- * Every publication is a session with a number; each end says, in hellos, its own session and the one that it hears.
- * For whoever has the {@link LinkLock}, except for what says otherwise.
+ * Every publication is a session with a random number; each end says, in hellos, its own session and the one that it
+ * hears. Only hellos of the life that the store names are heard, so nobody can pass for a later one. For whoever has
+ * the {@link LinkLock}, except for what says otherwise.
  *
  * <table>
  *   <caption>States</caption>
  *   <tr><th>state</th><th>what leads on</th></tr>
  *   <tr><td>down</td><td>the peer's hello is heard and names this end's session → up, reported as connected</td></tr>
- *   <tr><td>up</td><td>a hello of a later session, a hello that does not name this end's session, silence, the image or the
+ *   <tr><td>up</td><td>a hello of another session, a hello that does not name this end's session, silence, the image or the
  *       publication gone → fallen</td></tr>
  *   <tr><td>fallen</td><td>reported as lost → down, with a new session: if the other end is up, it sees it and falls too</td></tr>
  * </table>
@@ -45,8 +46,10 @@ final class LinkHandshake {
     /** What became of a hello. */
     enum Verdict {
         HEARD,
-        /** It is for another link, or from the past. */
+        /** It is for another link, of another life, or from the past. */
         DROPPED,
+        /** The two versions of Weir can't talk. */
+        REFUSED,
         /**
          * It ends the connection that is up. Read it again when the loss is reported and this end has a new session.
          */
@@ -63,11 +66,14 @@ final class LinkHandshake {
 
     private State state = State.DOWN;
     private Hearing hearing = Hearing.NOBODY;
-    private long leastIncarnation;
+    private volatile long expectedIncarnation;
     private long session;
     private volatile long heardIncarnation;
     private long heardSession;
     private Image heardImage;
+    /** The media driver numbers images in the order in which they came. */
+    private long heardImageNumber = Long.MIN_VALUE;
+
     private long lastHeardNs;
     private long nextHelloNs;
     /** The peer's session that the last hello of this session named. */
@@ -80,7 +86,7 @@ final class LinkHandshake {
         this.peer = peer;
         silenceNs = settings.silence().toNanos();
         helloIntervalNs = settings.helloInterval().toNanos();
-        leastIncarnation = peer.incarnation();
+        expectedIncarnation = peer.incarnation();
     }
 
     private void moveTo(State next) {
@@ -103,18 +109,28 @@ final class LinkHandshake {
         return state == State.UP && namedSession == heardSession;
     }
 
-    /** Earlier lives of the peer are over. */
-    void expectAtLeast(long incarnation) {
-        leastIncarnation = Math.max(leastIncarnation, incarnation);
-        if (heardIncarnation < leastIncarnation) {
+    /** The store says that the peer is in this life. */
+    void expect(long incarnation) {
+        expectedIncarnation = incarnation;
+        if (heardIncarnation != expectedIncarnation) {
             stopHearing();
         }
     }
 
+    /** From any thread. */
+    long expectedIncarnation() {
+        return expectedIncarnation;
+    }
+
     /** What was heard of the peer no longer counts. */
     void stopHearing() {
-        hearing = Hearing.NOBODY;
+        forgetWhoIsHeard();
         fallIfUp();
+    }
+
+    private void forgetWhoIsHeard() {
+        hearing = Hearing.NOBODY;
+        heardImageNumber = Long.MIN_VALUE;
     }
 
     void fallIfUp() {
@@ -126,7 +142,7 @@ final class LinkHandshake {
     /** Falls if one of the ends no longer hears the other. */
     void check() {
         if (hearing != Hearing.NOBODY && heardImage.isClosed()) {
-            hearing = Hearing.NOBODY;
+            forgetWhoIsHeard();
         }
         if (hearing != Hearing.EACH_OTHER) {
             fallIfUp();
@@ -156,10 +172,15 @@ final class LinkHandshake {
         heardImage = null;
     }
 
-    Verdict onHello(LinkFrames.Hello hello, Image image, long nowNs) {
+    /** @param imageNumber the image's, higher for those that came later */
+    Verdict onHello(LinkFrames.Hello hello, Image image, long imageNumber, long nowNs) {
         boolean forThisLink = hello.to().equals(self.id()) && hello.from().equals(peer.id());
-        if (!forThisLink || hello.incarnation() < leastIncarnation || isStale(hello)) {
+        // The images of one peer are read independently: the earlier one's rest may come after the later one's start.
+        if (!forThisLink || hello.incarnation() != expectedIncarnation || imageNumber < heardImageNumber) {
             return Verdict.DROPPED;
+        }
+        if ((hello.needs() & ~LinkFrames.FEATURES) != 0 || (LinkFrames.NEEDS & ~hello.features()) != 0) {
+            return Verdict.REFUSED;
         }
         boolean sameSession = hello.incarnation() == heardIncarnation && hello.session() == heardSession;
         if (state == State.UP && (!sameSession || hello.heard() != session)) {
@@ -172,20 +193,13 @@ final class LinkHandshake {
             heardImage = image;
             peersDoorbell = doorbellOf(hello);
         }
+        heardImageNumber = imageNumber;
         hearing = hello.heard() == session ? Hearing.EACH_OTHER : Hearing.PEER;
         lastHeardNs = nowNs;
         if (namedSession != heardSession) {
             nextHelloNs = nowNs;
         }
         return Verdict.HEARD;
-    }
-
-    /**
-     * The two images of one peer are read independently: the earlier one's rest may come after the later one's start.
-     */
-    private boolean isStale(LinkFrames.Hello hello) {
-        return hello.incarnation() < heardIncarnation
-                || hello.incarnation() == heardIncarnation && hello.session() < heardSession;
     }
 
     private InetSocketAddress doorbellOf(LinkFrames.Hello hello) {

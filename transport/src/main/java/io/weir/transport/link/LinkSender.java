@@ -6,34 +6,60 @@ import io.aeron.Publication;
 import io.aeron.logbuffer.BufferClaim;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.agrona.BitUtil;
 import org.agrona.DirectBuffer;
+import org.agrona.MutableDirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What goes out on a link: its publication, and who may use it when. The broker's thread offers without the
+ * What goes out on a link: its publication, and who may use it when. The broker's thread offers and flushes without the
  * {@link LinkLock}; all else but {@link #hasRoomAgain} happens in it.
+ *
+ * <p>A frame that fits a fragment is written straight into the stream. A longer one is copied first and goes in parts;
+ * if the stream is full meanwhile, the rest follows when there is room, before anything else. On a link that is sealed
+ * the frames of a turn are collected and sealed together: sealing has a price a piece, and hardly one a byte.
  */
 final class LinkSender {
     private static final long NONE = Aeron.NULL_VALUE;
     /** Between two terms Aeron refuses once and takes the next offer; a second refusal in a row is rare. */
     private static final int ADMIN_TRIES = 3;
 
+    /** So much of a turn is sealed at a time: beyond it, sealing together saves nothing, and the peer would wait. */
+    private static final int BATCH_BYTES = 16 * 1024;
+
+    /** How much longer a sealed frame may be than the longest that is not. */
+    static final int MAX_SEALED_EXTRA_BYTES = BATCH_BYTES + FrameSeal.OVERHEAD_BYTES;
+
     private final Links links;
     private final String channel;
     private final int stream;
-    private final long roomBytes;
 
     /** Held by whoever uses or closes the publication: its memory is unmapped when the client closes. */
     private final AtomicBoolean publicationInUse = new AtomicBoolean();
 
     private final BufferClaim claim = new BufferClaim();
-    private final UnsafeBuffer dataHeader = new UnsafeBuffer(new byte[LinkFrames.DATA_HEADER_BYTES]);
-    private final UnsafeBuffer helloFrame = new UnsafeBuffer(new byte[LinkFrames.MAX_HELLO_BYTES]);
+    private final Copy copy = new Copy();
     private ExclusivePublication publication;
     private long publicationId = NONE;
     private long sentAtLastLook;
     private volatile boolean open;
     private volatile boolean waitingForRoom;
+
+    /** A frame that could not be written straight into the stream, and how much of it is there. */
+    private final UnsafeBuffer rest = new UnsafeBuffer(new byte[0]);
+
+    private int restLength;
+    private int restAt;
+
+    /** Null on a link that is not sealed. */
+    private FrameSeal seal;
+    /** Frames that will be sealed together, each after its length. */
+    private final UnsafeBuffer batch = new UnsafeBuffer(new byte[0]);
+
+    private int batchLength;
+    private final UnsafeBuffer helloFrame = new UnsafeBuffer(new byte[Integer.BYTES + LinkFrames.MAX_HELLO_BYTES]);
+    private final UnsafeBuffer sealedHello =
+            new UnsafeBuffer(new byte[helloFrame.capacity() + FrameSeal.OVERHEAD_BYTES]);
 
     private final AtomicLong sent = new AtomicLong();
     private final AtomicLong sentBytes = new AtomicLong();
@@ -41,12 +67,10 @@ final class LinkSender {
     private final AtomicLong refusedNotConnected = new AtomicLong();
     private final AtomicLong refusedBusy = new AtomicLong();
 
-    LinkSender(String channel, int stream, LinkSettings settings, Links links) {
+    LinkSender(String channel, int stream, Links links) {
         this.channel = channel;
         this.stream = stream;
         this.links = links;
-        // A quarter of the window, which is half a term: who waits for room then finds enough for a batch.
-        roomBytes = settings.termBytes() / 8;
     }
 
     boolean hasPublication() {
@@ -67,6 +91,11 @@ final class LinkSender {
         if (publication == null) {
             publicationId = NONE;
         }
+    }
+
+    /** @param with seals this publication's frames; null if they go as they are */
+    void sealWith(FrameSeal with) {
+        seal = with;
     }
 
     boolean isClosed() {
@@ -92,6 +121,10 @@ final class LinkSender {
             }
             publication = null;
             publicationId = NONE;
+            seal = null;
+            restLength = 0;
+            restAt = 0;
+            batchLength = 0;
         } finally {
             publicationInUse.set(false);
         }
@@ -118,8 +151,20 @@ final class LinkSender {
             return false;
         }
         try {
-            int length = LinkFrames.encodeHello(hello, helloFrame, 0);
-            return publication.offer(helloFrame, 0, length) > 0;
+            int length = LinkFrames.encodeHello(hello, helloFrame, Integer.BYTES);
+            if (seal == null) {
+                return publication.offer(helloFrame, Integer.BYTES, length) > 0;
+            }
+            // A frame that was sealed before has to arrive before.
+            if (!sendRest() || tryClaim(Integer.BYTES + length + FrameSeal.OVERHEAD_BYTES) <= 0) {
+                return false;
+            }
+            LinkFrames.encodeLength(length, helloFrame, 0);
+            seal.renewIfOld(links.nowNs());
+            int sealed = seal.seal(helloFrame.byteArray(), Integer.BYTES + length, sealedHello);
+            claim.buffer().putBytes(claim.offset(), sealedHello, 0, sealed);
+            claim.commit();
+            return true;
         } finally {
             publicationInUse.set(false);
         }
@@ -135,7 +180,8 @@ final class LinkSender {
             return false;
         }
         try {
-            if (publication == null || publication.availableWindow() < roomBytes) {
+            // A quarter of the window, which is half a term: who waits for room then finds enough for a batch.
+            if (publication == null || publication.availableWindow() < publication.termBufferLength() / 8) {
                 return false;
             }
         } finally {
@@ -146,19 +192,31 @@ final class LinkSender {
     }
 
     boolean offer(DirectBuffer body, int offset, int length, long ageNs) {
+        copy.body = body;
+        copy.at = offset;
+        copy.length = length;
+        return offer(length, copy, ageNs);
+    }
+
+    /** As above for a body that is not written yet. */
+    boolean offer(int length, BodyWriter writer, long ageNs) {
         if (!enter()) {
             return false;
         }
         try {
             int frameLength = LinkFrames.DATA_HEADER_BYTES + length;
-            if (frameLength > publication.maxPayloadLength()) {
-                return counted(offerFragmented(body, offset, length, ageNs), length);
-            }
-            long position = tryClaim(frameLength);
-            if (position > 0) {
-                LinkFrames.encodeDataHeader(ageNs, claim.buffer(), claim.offset());
-                claim.buffer().putBytes(claim.offset() + LinkFrames.DATA_HEADER_BYTES, body, offset, length);
-                claim.commit();
+            long position;
+            if (seal != null) {
+                position = collect(frameLength, writer, ageNs);
+            } else if (!sendRest()) {
+                position = Publication.BACK_PRESSURED;
+            } else if (frameLength <= publication.maxPayloadLength()) {
+                position = tryClaim(frameLength);
+                if (position > 0) {
+                    writeClaimed(writer, ageNs);
+                }
+            } else {
+                position = sendInParts(frameLength, writer, ageNs);
             }
             return counted(position, length);
         } finally {
@@ -166,25 +224,96 @@ final class LinkSender {
         }
     }
 
-    /** As above for a body that is not written yet; {@code scratch} takes it first if it is longer than a fragment. */
-    boolean offer(int length, BodyWriter writer, long ageNs, UnsafeBuffer scratch) {
-        if (!enter()) {
-            return false;
+    /**
+     * By the broker's thread, when it has nothing more to offer for now or there may be room again: sends what was
+     * collected or is left over.
+     */
+    void flush() {
+        if (restLength == 0 && batchLength == 0 || !open || !enter()) {
+            return;
         }
         try {
-            int frameLength = LinkFrames.DATA_HEADER_BYTES + length;
-            if (frameLength <= publication.maxPayloadLength()) {
-                long position = tryClaim(frameLength);
-                if (position > 0) {
-                    writeClaimed(writer, ageNs);
-                }
-                return counted(position, length);
+            if (!sendCollected()) {
+                waitForRoom();
             }
         } finally {
             publicationInUse.set(false);
         }
-        writer.write(scratch, 0);
-        return offer(scratch, 0, length, ageNs);
+    }
+
+    private long sendInParts(int frameLength, BodyWriter writer, long ageNs) {
+        long window = publication.availableWindow();
+        if (window < publication.maxPayloadLength()) {
+            return window < 0 ? window : Publication.BACK_PRESSURED;
+        }
+        reserve(rest, frameLength);
+        writeFrame(writer, ageNs, rest, 0);
+        restLength = frameLength;
+        if (!sendRest()) {
+            waitForRoom();
+        }
+        return 1;
+    }
+
+    private long collect(int frameLength, BodyWriter writer, long ageNs) {
+        int needed = Integer.BYTES + frameLength;
+        if (batchLength + needed > BATCH_BYTES && !sendCollected()) {
+            return Publication.BACK_PRESSURED;
+        }
+        reserve(batch, Math.max(BATCH_BYTES, batchLength + needed));
+        writeFrame(writer, ageNs, batch, batchLength + Integer.BYTES);
+        LinkFrames.encodeLength(frameLength, batch, batchLength);
+        batchLength += needed;
+        return 1;
+    }
+
+    /** True if nothing is left. */
+    private boolean sendCollected() {
+        if (!sendRest()) {
+            return false;
+        }
+        if (batchLength > 0) {
+            reserve(rest, batchLength + FrameSeal.OVERHEAD_BYTES);
+            seal.renewIfOld(links.nowNs());
+            restLength = seal.seal(batch.byteArray(), batchLength, rest);
+            batchLength = 0;
+        }
+        return sendRest();
+    }
+
+    /** True if nothing is left. */
+    private boolean sendRest() {
+        int most = publication.maxPayloadLength();
+        if (restAt == 0 && restLength > 0 && restLength <= most) {
+            if (tryClaim(restLength) <= 0) {
+                return false;
+            }
+            claim.buffer().putBytes(claim.offset(), rest, 0, restLength);
+            claim.commit();
+            restAt = restLength;
+        }
+        while (restAt < restLength) {
+            int size = Math.min(restLength - restAt, most - LinkFrames.HEADER_BYTES);
+            if (tryClaim(LinkFrames.HEADER_BYTES + size) <= 0) {
+                return false;
+            }
+            int which = (restAt == 0 ? LinkFrames.FIRST : 0) | (restAt + size == restLength ? LinkFrames.LAST : 0);
+            LinkFrames.encodePartHeader(which, restLength, claim.buffer(), claim.offset());
+            claim.buffer().putBytes(claim.offset() + LinkFrames.HEADER_BYTES, rest, restAt, size);
+            claim.commit();
+            restAt += size;
+        }
+        restAt = 0;
+        restLength = 0;
+        return true;
+    }
+
+    private static void reserve(UnsafeBuffer buffer, int bytes) {
+        if (buffer.capacity() < bytes) {
+            byte[] larger = new byte[BitUtil.findNextPositivePowerOfTwo(bytes)];
+            buffer.getBytes(0, larger, 0, buffer.capacity());
+            buffer.wrap(larger);
+        }
     }
 
     private long tryClaim(int frameLength) {
@@ -195,20 +324,10 @@ final class LinkSender {
         return position;
     }
 
-    private long offerFragmented(DirectBuffer body, int offset, int length, long ageNs) {
-        LinkFrames.encodeDataHeader(ageNs, dataHeader, 0);
-        long position = Publication.ADMIN_ACTION;
-        for (int i = 0; i < ADMIN_TRIES && position == Publication.ADMIN_ACTION; i++) {
-            position = publication.offer(dataHeader, 0, LinkFrames.DATA_HEADER_BYTES, body, offset, length, null);
-        }
-        return position;
-    }
-
     private void writeClaimed(BodyWriter writer, long ageNs) {
         boolean written = false;
         try {
-            LinkFrames.encodeDataHeader(ageNs, claim.buffer(), claim.offset());
-            writer.write(claim.buffer(), claim.offset() + LinkFrames.DATA_HEADER_BYTES);
+            writeFrame(writer, ageNs, claim.buffer(), claim.offset());
             written = true;
         } finally {
             // A claim that is left open would stop the stream.
@@ -218,6 +337,11 @@ final class LinkSender {
                 claim.abort();
             }
         }
+    }
+
+    private static void writeFrame(BodyWriter writer, long ageNs, MutableDirectBuffer to, int at) {
+        LinkFrames.encodeDataHeader(ageNs, to, at);
+        writer.write(to, at + LinkFrames.DATA_HEADER_BYTES);
     }
 
     private boolean enter() {
@@ -284,5 +408,17 @@ final class LinkSender {
     /** Each counter has one writer, so it needs no read-modify-write that is atomic. */
     static void count(AtomicLong counter) {
         counter.lazySet(counter.get() + 1);
+    }
+
+    /** Writes a body that is there already; one object, so that nothing is allocated for it. */
+    private static final class Copy implements BodyWriter {
+        private DirectBuffer body;
+        private int at;
+        private int length;
+
+        @Override
+        public void write(MutableDirectBuffer to, int offset) {
+            to.putBytes(offset, body, at, length);
+        }
     }
 }

@@ -4,9 +4,12 @@ import io.aeron.Aeron;
 import io.aeron.exceptions.TimeoutException;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.MediaDriverProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.SelectableChannel;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,7 +21,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.agrona.DirectBuffer;
-import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -54,12 +56,15 @@ public final class Links implements AutoCloseable {
 
     private static final long TEND_SETTLED_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private final PeerAddress self;
+    private volatile PeerAddress self;
     private final LinkSettings settings;
+    private final LinkKeys keys;
+    private final SecureRandom random = new SecureRandom();
     private final Runnable wakeUp;
     private final Doorbell doorbell;
     private final Doze doze;
     private final LinkLock turn;
+    private final Lifelines lifelines;
     private final Thread thread;
 
     /** What is wanted rather than a queue of wishes: it cannot overflow, and only the last word about a peer counts. */
@@ -76,7 +81,6 @@ public final class Links implements AutoCloseable {
     private boolean more;
     private Throwable handlerError;
     private final AtomicLong refusedUnknownPeer = new AtomicLong();
-    private long lastSession;
 
     private Aeron aeron;
     private boolean clientFailed;
@@ -87,7 +91,6 @@ public final class Links implements AutoCloseable {
     private long attentiveUntilNs;
 
     private final LongSupplier clock;
-    private UnsafeBuffer scratch;
 
     private Links(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
         this.clock = clock;
@@ -95,15 +98,22 @@ public final class Links implements AutoCloseable {
         this.retryAtNs = attentiveUntilNs;
         this.self = self;
         this.settings = settings;
+        this.keys = new LinkKeys(settings.maxPeers());
         this.wakeUp = wakeUp;
         this.turn = new LinkLock(wakeUp);
         this.doorbell = Doorbell.open(self.endpoint().host());
         this.doze = new Doze(self.endpoint().host());
-        // Numbers of a later life of this object are higher than those of an earlier one, also under the same
-        // incarnation.
-        this.lastSession = TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis());
+        this.lifelines = lifelines();
         this.thread = new Thread(this::run, "links-" + self.id());
         thread.setDaemon(true);
+    }
+
+    private Lifelines lifelines() {
+        try {
+            return new Lifelines(() -> self, peer -> peerEnded(peer.id(), peer.incarnation()));
+        } catch (IOException e) {
+            throw new UncheckedIOException("no selector for the lifelines", e);
+        }
     }
 
     /**
@@ -119,12 +129,40 @@ public final class Links implements AutoCloseable {
     /** @param clock the one that {@link #poll} and {@link #offer} are told by */
     public static Links start(PeerAddress self, LinkSettings settings, Runnable wakeUp, LongSupplier clock) {
         Links started = new Links(self, settings, wakeUp, clock);
+        started.lifelines.start();
         started.thread.start();
         return started;
     }
 
     public BrokerId self() {
         return self.id();
+    }
+
+    /** Before the first {@link #connect}: the life that the store has given to this process. */
+    public void begin(long incarnation) {
+        self = self.in(incarnation);
+    }
+
+    /** From any thread: what peers need for {@link #agree}, over a connection that proves who sent it. */
+    public byte[] publicKey() {
+        return keys.publicKey();
+    }
+
+    /**
+     * From any thread: links to this life of a peer that leave the host are sealed with what the two keys make. They
+     * stay down until then.
+     *
+     * @throws IllegalArgumentException if it is no such key, or those of {@code maxPeers} brokers are known
+     */
+    public void agree(BrokerId peer, long incarnation, byte[] publicKey) {
+        keys.agree(peer, incarnation, publicKey);
+        ring();
+    }
+
+    /** From any thread: whether the link to this broker can't come up for want of its key. */
+    public boolean lacksKeyOf(BrokerId peer) {
+        Link link = links.get(peer);
+        return link != null && link.lacksKey();
     }
 
     /**
@@ -141,6 +179,7 @@ public final class Links implements AutoCloseable {
                         + " brokers are linked, and maxPeers is " + settings.maxPeers());
             }
             wanted.put(peer.id(), peer);
+            lifelines.follow(wanted.values());
         }
         wantedChanged = true;
         ring();
@@ -150,9 +189,23 @@ public final class Links implements AutoCloseable {
     public void disconnect(BrokerId peer) {
         synchronized (wanted) {
             wanted.remove(peer);
+            lifelines.follow(wanted.values());
         }
+        keys.forget(peer);
         wantedChanged = true;
         ring();
+    }
+
+    /**
+     * From any thread: the process of this life of a peer has ended. What it sent is still read, then it is reported as
+     * lost.
+     */
+    void peerEnded(BrokerId peer, long incarnation) {
+        Link link = links.get(peer);
+        if (link != null) {
+            link.peerEnded(incarnation);
+            ring();
+        }
     }
 
     /**
@@ -172,10 +225,7 @@ public final class Links implements AutoCloseable {
      */
     public boolean offer(BrokerId peer, int length, BodyWriter writer, long arrivalNs, long nowNs) {
         Link link = linkFor(peer, length);
-        if (scratch == null || scratch.capacity() < length) {
-            scratch = new UnsafeBuffer(new byte[length]);
-        }
-        return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs), scratch);
+        return link != null && link.offer(length, writer, ageNs(arrivalNs, nowNs));
     }
 
     /**
@@ -185,6 +235,7 @@ public final class Links implements AutoCloseable {
         for (int i = 0; i < toKnock.size(); i++) {
             Link link = toKnock.get(i);
             link.owesKnock = false;
+            link.flush();
             InetSocketAddress door = link.peersDoorbell();
             if (door != null) {
                 doorbell.knock(door);
@@ -271,6 +322,7 @@ public final class Links implements AutoCloseable {
     @Override
     public void close() {
         running = false;
+        lifelines.close();
         try {
             thread.join();
         } catch (InterruptedException e) {
@@ -395,8 +447,17 @@ public final class Links implements AutoCloseable {
         }
     }
 
-    long nextSession() {
-        return ++lastSession;
+    /** One that nobody can guess. */
+    long newSession() {
+        return 1 + random.nextLong(Long.MAX_VALUE);
+    }
+
+    LinkKeys keys() {
+        return keys;
+    }
+
+    long nowNs() {
+        return clock.getAsLong();
     }
 
     /**
@@ -426,13 +487,13 @@ public final class Links implements AutoCloseable {
             if (link == null && isLeaving(address.id())) {
                 wantedChanged = true; // its loss has to be reported before it is connected anew
             } else if (link == null) {
-                link = new Link(self, address, settings, this);
+                link = new Link(self, address, settings, settings.termBytes(now.size()), this);
                 if (aeron != null) {
                     link.attach(aeron, clock.getAsLong());
                 }
                 links.put(address.id(), link);
             } else {
-                link.expectAtLeast(address.incarnation());
+                link.expect(address.incarnation());
             }
         }
         present = concat();

@@ -8,6 +8,8 @@ import java.util.zip.CRC32;
 /**
  * Where a broker's end of its links is.
  *
+ * @param incarnation the life of its process, by the store's count: that of the first node that it ran; 0 if unknown
+ *     yet
  * @param host whatever is equal for brokers that see the same file system, and differs otherwise
  * @param aeronDirectory the directory of the media driver that it uses
  * @param endpoint where it receives from brokers that use another driver (UDP)
@@ -26,6 +28,21 @@ public record PeerAddress(BrokerId id, long incarnation, String host, String aer
 
     boolean sharesDriverWith(PeerAddress other) {
         return host.equals(other.host) && aeronDirectory.equals(other.aeronDirectory);
+    }
+
+    /** The same place with the life that the store has given the broker. */
+    PeerAddress in(long life) {
+        return new PeerAddress(id, life, host, aeronDirectory, endpoint);
+    }
+
+    /** Whether frames to {@code other} can be seen or forged on a network. */
+    boolean isAcrossANetworkFrom(PeerAddress other) {
+        return !sharesDriverWith(other) && !(endpoint.loopback() && other.endpoint.loopback());
+    }
+
+    /** Who sends to whom, in which lives: what the keys of a direction are bound to. */
+    String directionTo(PeerAddress receiver) {
+        return id + "#" + incarnation + ">" + receiver.id + "#" + receiver.incarnation;
     }
 
     /** What this broker publishes to {@code receiver} on; the receiver subscribes to the same. */

@@ -3,12 +3,18 @@ package io.weir.transport.wire;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.agrona.BufferUtil;
 
 /**
  * The memory of connections, which has one bound: direct buffers for what is read and sent, and buffers of the heap for
- * the layers between. Some of each are pooled here. For one thread.
+ * the layers between. Some of each are pooled here. Each connection takes its part by a {@link Purse}. For one thread.
+ *
+ * <p>Strangers, of whom nobody knows yet who they are, have a small part of it together. When that is used up, the one
+ * that holds memory the longest gives way: a stranger may ask for a place, and not keep others from one.
  */
 public final class Buffers {
     private static final int POOLED = 256;
@@ -22,6 +28,7 @@ public final class Buffers {
 
     private final int usualBytes;
     private final long mostBytes;
+    private final long mostForStrangers;
     private final Consumer<String> complaints;
     private final ArrayDeque<ByteBuffer> usual = new ArrayDeque<>();
 
@@ -29,33 +36,89 @@ public final class Buffers {
     private final ArrayDeque<ByteBuffer>[] forLayers = new ArrayDeque[SIZES];
 
     private long bytes;
+    private long strangersBytes;
+    /** The strangers that hold memory, by when they began to. */
+    private final Set<Purse> strangers = new LinkedHashSet<>();
+
+    /** For those who are no strangers to each other. */
+    public Buffers(int usualBytes, long mostBytes, Consumer<String> complaints) {
+        this(usualBytes, mostBytes, mostBytes, complaints);
+    }
 
     /**
      * @param usualBytes of a buffer that is read into or sent from, unless a larger one is asked for
      * @param mostBytes of all buffers together
+     * @param mostForStrangers of these, what strangers may have together
      */
-    public Buffers(int usualBytes, long mostBytes, Consumer<String> complaints) {
+    public Buffers(int usualBytes, long mostBytes, long mostForStrangers, Consumer<String> complaints) {
         this.usualBytes = usualBytes;
         this.mostBytes = mostBytes;
+        this.mostForStrangers = mostForStrangers;
         this.complaints = complaints;
         for (int i = 0; i < SIZES; i++) {
             forLayers[i] = new ArrayDeque<>(POOLED_FOR_LAYERS);
         }
     }
 
+    /** For a connection whose other end is known. */
+    public Purse purse() {
+        return new Purse(this, null);
+    }
+
+    /** @param displaced called when it has to give way to another; what it holds has to be given back soon */
+    public Purse strangersPurse(Runnable displaced) {
+        return new Purse(this, displaced);
+    }
+
+    int usualBytes() {
+        return usualBytes;
+    }
+
+    /** Whether a stranger may take so much more; others may have to give way for it. */
+    boolean mayTake(Purse stranger, int capacity) {
+        while (strangersBytes + capacity > mostForStrangers) {
+            Iterator<Purse> longest = strangers.iterator();
+            Purse leaving = longest.hasNext() ? longest.next() : null;
+            if (leaving == stranger) {
+                leaving = longest.hasNext() ? longest.next() : null;
+            }
+            if (leaving == null) {
+                return false;
+            }
+            leaving.displace();
+        }
+        return true;
+    }
+
+    /** A stranger holds so much more than before, or less. */
+    void strangerHolds(Purse stranger, long more) {
+        strangersBytes += more;
+        if (stranger.held() == 0) {
+            strangers.remove(stranger);
+        } else if (stranger.held() == more) {
+            strangers.add(stranger);
+        }
+    }
+
+    /** It is none any more, whatever it holds. */
+    void strangerNoMore(Purse stranger) {
+        strangersBytes -= stranger.held();
+        strangers.remove(stranger);
+    }
+
     /** A buffer of the usual size, or null if all buffers together take all that they may. */
-    public ByteBuffer take() {
+    ByteBuffer take() {
         ByteBuffer pooled = usual.pollFirst();
         return pooled != null ? pooled : direct(usualBytes, mostBytes);
     }
 
     /** One that is larger than usual, or null: the last quarter of the memory is kept for small ones. */
-    public ByteBuffer takeLarge(int capacity) {
+    ByteBuffer takeLarge(int capacity) {
         return direct(capacity, mostForLarge());
     }
 
     /** Whether connections that could do with the buffers they have may take larger ones. */
-    public boolean hasPlenty() {
+    boolean hasPlenty() {
         return bytes < mostBytes / 2;
     }
 
@@ -89,7 +152,7 @@ public final class Buffers {
     /**
      * Frees what is not pooled at once: the garbage collector does not know how much memory hangs on a small object.
      */
-    public void give(ByteBuffer buffer) {
+    void give(ByteBuffer buffer) {
         if (buffer.capacity() == usualBytes && usual.size() < POOLED) {
             usual.addFirst(buffer.clear());
         } else {
@@ -99,7 +162,7 @@ public final class Buffers {
     }
 
     /** An empty buffer of the heap, of this capacity or more. */
-    public ByteBuffer takeForLayer(int atLeast) throws IOException {
+    ByteBuffer takeForLayer(int atLeast) throws IOException {
         int most = Math.max(atLeast, 1 << SMALLEST_SHIFT) - 1;
         int size = Integer.SIZE - Integer.numberOfLeadingZeros(most) - SMALLEST_SHIFT;
         ByteBuffer pooled = forLayers[size].pollFirst();
@@ -113,7 +176,7 @@ public final class Buffers {
         return ByteBuffer.allocate(capacity);
     }
 
-    public void giveFromLayer(ByteBuffer buffer) {
+    void giveFromLayer(ByteBuffer buffer) {
         int size = Integer.numberOfTrailingZeros(buffer.capacity()) - SMALLEST_SHIFT;
         if (forLayers[size].size() < POOLED_FOR_LAYERS) {
             forLayers[size].addFirst(buffer.clear());
@@ -122,22 +185,18 @@ public final class Buffers {
         }
     }
 
-    /** When a layer ends: gives back those that are not null. */
-    public void giveFromLayer(ByteBuffer... held) {
-        for (ByteBuffer buffer : held) {
-            if (buffer != null) {
-                giveFromLayer(buffer);
-            }
-        }
-    }
-
     /** Counts memory that somebody else allocates; false if it may not. */
-    public boolean reserve(int capacity) {
+    boolean reserve(int capacity) {
         return reserve(capacity, mostForLarge());
     }
 
-    public void release(int capacity) {
+    void release(int capacity) {
         bytes -= capacity;
+    }
+
+    /** Of {@link #bytes}, what strangers hold. */
+    public long strangersBytes() {
+        return strangersBytes;
     }
 
     /** The bytes of all buffers, pooled ones included. */

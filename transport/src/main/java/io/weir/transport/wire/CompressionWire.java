@@ -11,8 +11,8 @@ abstract class CompressionWire extends LayerWire {
     /** {@link #decode} answers it when the client has ended its stream: no bytes after that mean anything. */
     protected static final int ENDED = -1;
 
-    protected CompressionWire(Wire below, Buffers buffers) {
-        super(below, buffers);
+    protected CompressionWire(Wire below, Purse purse) {
+        super(below, purse);
     }
 
     /**

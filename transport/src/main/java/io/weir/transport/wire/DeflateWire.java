@@ -24,8 +24,8 @@ public final class DeflateWire extends CompressionWire {
     private final Deflater deflater;
 
     /** @param early what came already; belongs to the compressed stream */
-    public DeflateWire(Wire below, int level, Buffers buffers, byte[] early) {
-        super(below, buffers);
+    public DeflateWire(Wire below, int level, Purse purse, byte[] early) {
+        super(below, purse);
         deflater = new Deflater(level, true);
         if (early.length > 0) {
             inflater.setInput(early);
@@ -57,7 +57,7 @@ public final class DeflateWire extends CompressionWire {
     @Override
     protected int fill(int missing) throws IOException {
         if (in == null) {
-            in = buffers.takeForLayer(missing);
+            in = purse.takeForLayer(missing);
         }
         int got = below.read(in.clear());
         if (got > 0) {
@@ -69,14 +69,14 @@ public final class DeflateWire extends CompressionWire {
     @Override
     protected void releaseIn() {
         if (in != null && inflater.needsInput()) {
-            buffers.giveFromLayer(in);
+            purse.giveFromLayer(in);
             in = null;
         }
     }
 
     @Override
     protected void encode(ByteBuffer from) throws IOException {
-        out = buffers.takeForLayer(COMPRESSED);
+        out = purse.takeForLayer(COMPRESSED);
         int end = from.limit();
         from.limit(Math.min(end, from.position() + CHUNK));
         deflater.setInput(from);
@@ -93,7 +93,7 @@ public final class DeflateWire extends CompressionWire {
     public void close() {
         inflater.end();
         deflater.end();
-        buffers.release(NATIVE_BYTES);
+        purse.release(NATIVE_BYTES);
         super.close();
     }
 }

@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 abstract class LayerWire implements Wire {
     protected final Wire below;
-    protected final Buffers buffers;
+    protected final Purse purse;
     /**
      * What came and is not decoded yet: from {@link #start} to its position. Null while there is nothing, as the
      * others.
@@ -25,15 +25,15 @@ abstract class LayerWire implements Wire {
     /** The last read did not come to an end, so the next may find bytes though nothing comes from below. */
     protected boolean more;
 
-    protected LayerWire(Wire below, Buffers buffers) {
+    protected LayerWire(Wire below, Purse purse) {
         this.below = below;
-        this.buffers = buffers;
+        this.purse = purse;
     }
 
     /** Begins with bytes that came before the layer was there, and belong to it. */
     protected final void begin(byte[] early, int capacity) throws IOException {
         if (early.length > 0) {
-            in = buffers.takeForLayer(Math.max(capacity, early.length)).put(early);
+            in = purse.takeForLayer(Math.max(capacity, early.length)).put(early);
             more = true;
         }
     }
@@ -44,7 +44,7 @@ abstract class LayerWire implements Wire {
         to.put(plain.array(), plain.position(), count);
         plain.position(plain.position() + count);
         if (!plain.hasRemaining()) {
-            buffers.giveFromLayer(plain);
+            purse.giveFromLayer(plain);
             plain = null;
         }
         return count > 0;
@@ -60,15 +60,15 @@ abstract class LayerWire implements Wire {
     }
 
     protected final void growIn(int capacity) throws IOException {
-        ByteBuffer larger = buffers.takeForLayer(capacity).put(in.flip());
-        buffers.giveFromLayer(in);
+        ByteBuffer larger = purse.takeForLayer(capacity).put(in.flip());
+        purse.giveFromLayer(in);
         in = larger;
     }
 
     /** Gives the buffer of what came back, if all of it is decoded. */
     protected void releaseIn() {
         if (in != null && start == in.position()) {
-            buffers.giveFromLayer(in);
+            purse.giveFromLayer(in);
             in = null;
             start = 0;
         }
@@ -78,7 +78,7 @@ abstract class LayerWire implements Wire {
     protected final int drain() throws IOException {
         int moved = hasOutput() ? below.write(out != null ? out : NOTHING) : 0;
         if (out != null && !out.hasRemaining()) {
-            buffers.giveFromLayer(out);
+            purse.giveFromLayer(out);
             out = null;
         }
         return moved;
@@ -101,7 +101,7 @@ abstract class LayerWire implements Wire {
 
     @Override
     public void close() {
-        buffers.giveFromLayer(in, plain, out);
+        purse.giveFromLayer(in, plain, out);
         in = null;
         plain = null;
         out = null;

@@ -35,8 +35,8 @@ public final class SnappyWire extends CompressionWire {
     private boolean greeted;
 
     /** @param early what came already; belongs to the compressed stream */
-    public SnappyWire(Wire below, SnappyBlocks blocks, Buffers buffers, byte[] early) throws IOException {
-        super(below, buffers);
+    public SnappyWire(Wire below, SnappyBlocks blocks, Purse purse, byte[] early) throws IOException {
+        super(below, purse);
         this.blocks = blocks;
         begin(early, 0);
     }
@@ -109,7 +109,7 @@ public final class SnappyWire extends CompressionWire {
         int at = from + CHECKSUM;
         int size = length - CHECKSUM;
         int plainBytes = type == COMPRESSED ? SnappyBlocks.plainLength(bytes, at, size) : size;
-        plain = buffers.takeForLayer(plainBytes);
+        plain = purse.takeForLayer(plainBytes);
         if (type == COMPRESSED) {
             blocks.decompress(bytes, at, size, plain.array(), plainBytes);
         } else {
@@ -125,7 +125,7 @@ public final class SnappyWire extends CompressionWire {
     @Override
     protected int fill(int missing) throws IOException {
         if (in == null) {
-            in = buffers.takeForLayer(FIRST_BYTES);
+            in = purse.takeForLayer(FIRST_BYTES);
         } else if (in.remaining() < missing) {
             compactIn();
         }
@@ -137,7 +137,7 @@ public final class SnappyWire extends CompressionWire {
 
     @Override
     protected void encode(ByteBuffer from) throws IOException {
-        out = buffers.takeForLayer(OUT_BYTES);
+        out = purse.takeForLayer(OUT_BYTES);
         if (!greeted) {
             greeted = true;
             header(STREAM, IDENTIFIER.length);

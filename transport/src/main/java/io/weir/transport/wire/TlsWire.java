@@ -26,8 +26,8 @@ public final class TlsWire extends LayerWire {
     private boolean established;
     private boolean busy;
 
-    private TlsWire(Wire below, SSLEngine engine, Buffers buffers, Consumer<Runnable> elsewhere) {
-        super(below, buffers);
+    private TlsWire(Wire below, SSLEngine engine, Purse purse, Consumer<Runnable> elsewhere) {
+        super(below, purse);
         this.engine = engine;
         this.elsewhere = elsewhere;
     }
@@ -40,17 +40,16 @@ public final class TlsWire extends LayerWire {
      * @param elsewhere takes work that another thread is to do; when it is done, {@link #workDone} is called on this
      *     one
      */
-    public static TlsWire accept(
-            Wire below, SSLEngine engine, Buffers buffers, byte[] early, Consumer<Runnable> elsewhere)
+    public static TlsWire accept(Wire below, SSLEngine engine, Purse purse, byte[] early, Consumer<Runnable> elsewhere)
             throws IOException {
-        TlsWire wire = new TlsWire(below, engine, buffers, elsewhere);
+        TlsWire wire = new TlsWire(below, engine, purse, elsewhere);
         wire.begin(early, wire.packetBytes());
         return wire;
     }
 
     /** The client's end, which begins the handshake and does its arithmetic itself. */
-    public static TlsWire connect(Wire below, SSLEngine engine, Buffers buffers) throws IOException {
-        TlsWire wire = new TlsWire(below, engine, buffers, null);
+    public static TlsWire connect(Wire below, SSLEngine engine, Purse purse) throws IOException {
+        TlsWire wire = new TlsWire(below, engine, purse, null);
         engine.beginHandshake();
         wire.wrap(NOTHING);
         return wire;
@@ -144,9 +143,9 @@ public final class TlsWire extends LayerWire {
     /** One record: 1 if something came of it, 0 if bytes are missing, -1 at the end. */
     private int unwrap() throws IOException {
         if (in == null) {
-            in = buffers.takeForLayer(packetBytes());
+            in = purse.takeForLayer(packetBytes());
         }
-        ByteBuffer decrypted = buffers.takeForLayer(engine.getSession().getApplicationBufferSize());
+        ByteBuffer decrypted = purse.takeForLayer(engine.getSession().getApplicationBufferSize());
         int end = in.position();
         in.flip().position(start);
         SSLEngineResult result;
@@ -162,7 +161,7 @@ public final class TlsWire extends LayerWire {
             if (decrypted.position() > 0) {
                 plain = decrypted.flip();
             } else {
-                buffers.giveFromLayer(decrypted);
+                purse.giveFromLayer(decrypted);
             }
         }
         noteHandshake(result);
@@ -196,16 +195,31 @@ public final class TlsWire extends LayerWire {
         if (out != null) {
             return false;
         }
-        ByteBuffer record = buffers.takeForLayer(packetBytes());
+        ByteBuffer record = purse.takeForLayer(packetBytes());
         SSLEngineResult result;
         try {
-            result = engine.wrap(from, record);
+            result = encrypt(from, record);
         } finally {
             out = record.flip();
             drain();
         }
         noteHandshake(result);
         return result.getStatus() == SSLEngineResult.Status.OK;
+    }
+
+    /**
+     * What was wrong with the client's words in the last task is thrown here first. The alert that tells the client
+     * comes with the next record.
+     */
+    private SSLEngineResult encrypt(ByteBuffer from, ByteBuffer record) throws SSLException {
+        try {
+            return engine.wrap(from, record);
+        } catch (SSLException e) {
+            if (record.position() == 0 && !engine.isOutboundDone()) {
+                engine.wrap(NOTHING, record);
+            }
+            throw e;
+        }
     }
 
     @Override

@@ -39,6 +39,8 @@ class BufferBudgetTest {
                 any,
                 new GatewaySettings(
                         usual.maxConnections(),
+                        usual.maxConnectionsByAddress(),
+                        usual.maxStrangersByAddress(),
                         LARGE,
                         LARGE,
                         usual.maxReady(),

@@ -13,7 +13,7 @@ class ConnectionTest {
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), System::nanoTime);
                 SocketChannel channel = SocketChannel.open()) {
-            Connection connection = new Connection(loop, channel, null, 0);
+            Connection connection = new Connection(loop, channel, null, 0, 0);
 
             assertThatIllegalStateException()
                     .isThrownBy(() -> connection.upgrade(0))

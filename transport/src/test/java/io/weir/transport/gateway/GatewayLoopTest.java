@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -94,18 +95,18 @@ class GatewayLoopTest {
         }
     }
 
-    /** Keeps the first publication open until it is told, and notes when each came. */
+    /** Keeps publications open until it is told, and notes when each came. */
     private static final class Slow implements MessagePort {
         private final List<Long> arrivalsNs = new CopyOnWriteArrayList<>();
         private final AtomicBoolean released = new AtomicBoolean();
-        private Publisher publisher;
-        private long ticket;
+        private final List<Runnable> answers = new ArrayList<>();
 
         @Override
         public boolean publish(PublishRequest request, long nowNs) {
+            Publisher publisher = request.publisher();
+            long ticket = request.ticket();
+            answers.add(() -> publisher.accepted(ticket));
             arrivalsNs.add(request.arrivalNs());
-            publisher = request.publisher();
-            ticket = request.ticket();
             return true;
         }
 
@@ -116,8 +117,10 @@ class GatewayLoopTest {
 
         @Override
         public int doWork(long nowNs) {
-            if (publisher != null && released.getAndSet(false)) {
-                publisher.accepted(ticket);
+            if (!answers.isEmpty() && released.getAndSet(false)) {
+                List<Runnable> now = List.copyOf(answers);
+                answers.clear();
+                now.forEach(Runnable::run);
             }
             return 0;
         }
@@ -151,6 +154,39 @@ class GatewayLoopTest {
             }
         }
         assertThat(broker.arrivalsNs).containsExactly(1_000L, 1_000L, 3_000L);
+    }
+
+    @Test
+    void shouldReadAheadOfACommandThatIsHeldBackSoThatItsTimeCounts() throws Exception {
+        AtomicLong clock = new AtomicLong(1_000);
+        Slow broker = new Slow();
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        long laterNs = TimeUnit.SECONDS.toNanos(5);
+        try (GatewayLoop loop = new GatewayLoop(any, GatewaySettings.defaults(), clock::get)) {
+            loop.start(broker);
+            try (Socket client = connect(loop);
+                    Socket other = connect(loop)) {
+                client.getOutputStream().write(ascii("PUB t\n\0\0\0\1aPUB t\n\0\0\0\1b"));
+                await("the first is there", () -> broker.arrivalsNs.size() == 1);
+                clock.set(laterNs);
+                client.getOutputStream().write(ascii("PUB t\n\0\0\0\1c"));
+                client.shutdownOutput();
+                // Sockets are read in turn: when this one is heard of, so are those bytes.
+                other.getOutputStream().write(ascii("PUB t\n\0\0\0\1x"));
+                await("the other one's is there", () -> broker.arrivalsNs.size() == 2);
+                clock.set(2 * laterNs);
+                for (int there = 3; there <= 4; there++) {
+                    broker.released.set(true);
+                    loop.wakeUp();
+                    int turn = there;
+                    await(
+                            "the next has its turn, though nothing more will come",
+                            () -> broker.arrivalsNs.size() == turn);
+                }
+                assertThat(client.getInputStream().readNBytes(20)).hasSize(20);
+            }
+        }
+        assertThat(broker.arrivalsNs).containsExactly(1_000L, laterNs, 1_000L, laterNs);
     }
 
     @Test
@@ -261,7 +297,13 @@ class GatewayLoopTest {
                 }
                 assertThat(busy.send(Client.command("PUB t", "x")).answer()).isEqualTo("OK");
                 CompletableFuture<long[]> answer = new CompletableFuture<>();
-                port.work.add(() -> answer.complete(new long[] {loop.clients().size(), loop.bufferBytes()}));
+                port.work.add(() -> answer.complete(new long[] {
+                    IntStream.range(0, loop.connections())
+                            .mapToObj(loop::client)
+                            .toList()
+                            .size(),
+                    loop.bufferBytes()
+                }));
                 loop.wakeUp();
                 long[] seen = answer.get(20, TimeUnit.SECONDS);
                 assertThat(seen[0]).isEqualTo(many + 1);

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -80,7 +81,8 @@ class NegotiationTest {
 
     private List<ClientStats> clients() {
         CompletableFuture<List<ClientStats>> answer = new CompletableFuture<>();
-        port.work.add(() -> answer.complete(loop.clients()));
+        port.work.add(() -> answer.complete(
+                IntStream.range(0, loop.connections()).mapToObj(loop::client).toList()));
         loop.wakeUp();
         return answer.orTimeout(20, TimeUnit.SECONDS).join();
     }
@@ -228,6 +230,8 @@ class NegotiationTest {
         GatewaySettings usual = GatewaySettings.defaults();
         GatewaySettings impatient = new GatewaySettings(
                 usual.maxConnections(),
+                usual.maxConnectionsByAddress(),
+                usual.maxStrangersByAddress(),
                 usual.maxMessageBytes(),
                 usual.maxBodyBytes(),
                 usual.maxReady(),
@@ -367,7 +371,7 @@ class NegotiationTest {
             assertThat(client.send("SUB orders audit\n").answer()).isEqualTo("OK");
             assertThat(clients().get(0).token()).contains("orders");
             assertThat(client.send(Client.command("PUB invoices", "x")).answer())
-                    .isEqualTo("E_UNAUTHORIZED AUTH failed for PUB on \"invoices\"");
+                    .isEqualTo("E_UNAUTHORIZED AUTH failed for PUB on \"invoices\" \"\"");
             assertThat(client.ended()).isTrue();
         }
         assertThat(port.published).hasSize(1);
@@ -494,7 +498,7 @@ class NegotiationTest {
         try (Client client = Client.greeted(loop)) {
             client.send(Client.command("AUTH", SECRET)).answer();
             assertThat(client.send("SUB orders billing\n").answer())
-                    .isEqualTo("E_UNAUTHORIZED AUTH failed for SUB on \"orders billing\"");
+                    .isEqualTo("E_UNAUTHORIZED AUTH failed for SUB on \"orders\" \"billing\"");
         }
         try (Client client = Client.greeted(loop)) {
             client.send(Client.command("AUTH", SECRET)).answer();

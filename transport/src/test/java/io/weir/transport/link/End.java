@@ -24,6 +24,13 @@ final class End implements LinkEvents, AutoCloseable {
             Duration.ofSeconds(3),
             Duration.ofMillis(50));
 
+    /** The same, sealed between media drivers. */
+    static final LinkSettings SEALED = new LinkSettings(
+            SMALL.maxBodyBytes(), SMALL.maxPeers(), SMALL.helloInterval(), SMALL.silence(), SMALL.retry(), true);
+
+    /** A number that this end pretends not to be able to read. */
+    static final long UNREADABLE = Long.MIN_VALUE;
+
     final PeerAddress address;
     final Links links;
     final AtomicLong wakeUps = new AtomicLong();
@@ -49,6 +56,8 @@ final class End implements LinkEvents, AutoCloseable {
     }
 
     static void join(End one, End other) {
+        one.links.agree(other.address.id(), other.address.incarnation(), other.links.publicKey());
+        other.links.agree(one.address.id(), one.address.incarnation(), one.links.publicKey());
         one.links.connect(other.address);
         other.links.connect(one.address);
     }
@@ -63,6 +72,12 @@ final class End implements LinkEvents, AutoCloseable {
 
     boolean isUpTo(End other) {
         return news.contains("+" + other.peer()) && stats(other).connected();
+    }
+
+    /** Whether its only link is up. */
+    boolean isLinked() {
+        return links.stats().stream().allMatch(LinkStats::connected)
+                && !links.stats().isEmpty();
     }
 
     Peer peer() {
@@ -101,8 +116,11 @@ final class End implements LinkEvents, AutoCloseable {
     }
 
     @Override
-    public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+    public boolean onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
         long number = buffer.getLong(offset);
+        if (number == UNREADABLE) {
+            return false;
+        }
         for (int i = Long.BYTES; i < length; i++) {
             if (buffer.getByte(offset + i) != (byte) number) {
                 throw new AssertionError("message " + number + " of " + peer + " has a wrong byte at " + i);
@@ -111,6 +129,7 @@ final class End implements LinkEvents, AutoCloseable {
         heard.add(number);
         lengths.add(length);
         lastArrivalNs = arrivalNs;
+        return true;
     }
 
     @Override

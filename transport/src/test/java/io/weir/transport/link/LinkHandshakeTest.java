@@ -17,7 +17,12 @@ class LinkHandshakeTest {
     private final LinkHandshake handshake = new LinkHandshake(self, peer, End.SMALL);
 
     private LinkHandshake.Verdict hear(long incarnation, long session, long heard) {
-        return handshake.onHello(new LinkFrames.Hello(peer.id(), incarnation, self.id(), session, heard, 0), ANY, 0);
+        return hear(incarnation, session, heard, 1);
+    }
+
+    private LinkHandshake.Verdict hear(long incarnation, long session, long heard, long imageNumber) {
+        LinkFrames.Hello hello = new LinkFrames.Hello(peer.id(), incarnation, self.id(), session, heard, 0);
+        return handshake.onHello(hello, ANY, imageNumber, 0);
     }
 
     private void bringUp() {
@@ -43,7 +48,7 @@ class LinkHandshakeTest {
     }
 
     @Test
-    void shouldFallWhenThePeerHasALaterSessionOrNoLongerHearsThisEnd() {
+    void shouldFallWhenThePeerHasAnotherSessionOrNoLongerHearsThisEnd() {
         bringUp();
         assertThat(hear(3, PEERS_SESSION + 1, OWN_SESSION)).isEqualTo(LinkHandshake.Verdict.FALLEN);
         handshake.lossReported();
@@ -55,18 +60,44 @@ class LinkHandshakeTest {
     }
 
     @Test
-    void shouldDropHellosOfThePast() {
+    void shouldDropHellosOfEarlierStreams() {
         bringUp();
 
-        assertThat(hear(2, PEERS_SESSION + 1, OWN_SESSION)).isEqualTo(LinkHandshake.Verdict.DROPPED);
-        assertThat(hear(3, PEERS_SESSION - 1, OWN_SESSION)).isEqualTo(LinkHandshake.Verdict.DROPPED);
+        assertThat(hear(3, PEERS_SESSION + 1, OWN_SESSION, 0)).isEqualTo(LinkHandshake.Verdict.DROPPED);
         assertThat(handshake.isAgreed()).isTrue();
+    }
+
+    @Test
+    void shouldHearNoLifeButTheOneThatTheStoreNames() {
+        bringUp();
+
+        for (long incarnation : new long[] {0, 2, 4, Long.MAX_VALUE}) {
+            assertThat(hear(incarnation, PEERS_SESSION + 1, OWN_SESSION, 2))
+                    .as("incarnation %d", incarnation)
+                    .isEqualTo(LinkHandshake.Verdict.DROPPED);
+        }
+        assertThat(handshake.isAgreed()).isTrue();
+        assertThat(hear(3, PEERS_SESSION, OWN_SESSION)).isEqualTo(LinkHandshake.Verdict.HEARD);
+    }
+
+    @Test
+    void shouldRefuseAPeerThatNeedsWhatThisEndLacksAndIgnoreWhatItOnlyHas() {
+        handshake.beginSession(OWN_SESSION, 0);
+        int unknown = 0x8000;
+
+        assertThat(handshake.onHello(withFeatures(unknown, unknown), ANY, 1, 0))
+                .isEqualTo(LinkHandshake.Verdict.REFUSED);
+        assertThat(handshake.onHello(withFeatures(unknown, 0), ANY, 1, 0)).isEqualTo(LinkHandshake.Verdict.HEARD);
+    }
+
+    private LinkFrames.Hello withFeatures(int features, int needs) {
+        return new LinkFrames.Hello(peer.id(), 3, self.id(), PEERS_SESSION, OWN_SESSION, 0, features, needs);
     }
 
     @Test
     void shouldFallWhenTheLifeThatItHearsIsOver() {
         bringUp();
-        handshake.expectAtLeast(4);
+        handshake.expect(4);
 
         assertThat(handshake.hasFallen()).isTrue();
     }

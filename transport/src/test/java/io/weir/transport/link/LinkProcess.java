@@ -87,8 +87,9 @@ final class LinkProcess implements AutoCloseable {
             public void onPeerLost(Peer peer) {}
 
             @Override
-            public void onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
+            public boolean onFrame(Peer peer, DirectBuffer buffer, int offset, int length, long arrivalNs) {
                 links.offer(peer.id(), buffer, offset, length, arrivalNs, System.nanoTime());
+                return true;
             }
         };
         while (parentLives()) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.aeron.Aeron;
 import io.aeron.ExclusivePublication;
+import io.weir.config.Endpoint;
 import io.weir.config.value.BrokerId;
 import io.weir.transport.MediaDriverProcess;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -60,9 +62,9 @@ class LinksTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ipc", "udp"})
+    @ValueSource(strings = {"ipc", "udp", "sealed"})
     void shouldCarryMessagesBothWaysInOrderWithoutLoss(String media) throws Exception {
-        linkAAndB(media, End.SMALL);
+        linkAAndB(media, media.equals("sealed") ? End.SEALED : End.SMALL);
 
         int count = 20_000;
         long[] next = new long[2];
@@ -90,9 +92,16 @@ class LinksTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ipc", "udp"})
+    @ValueSource(strings = {"ipc", "udp", "sealed"})
     void shouldCarryBodiesUpToTheBoundAndRefuseLongerOnes(String media) throws Exception {
-        LinkSettings settings = LinkSettings.defaults();
+        LinkSettings usual = LinkSettings.defaults();
+        LinkSettings settings = new LinkSettings(
+                usual.maxBodyBytes(),
+                usual.maxPeers(),
+                usual.helloInterval(),
+                usual.silence(),
+                usual.retry(),
+                media.equals("sealed"));
         linkAAndB(media, settings);
 
         int longest = settings.maxBodyBytes();
@@ -241,8 +250,8 @@ class LinksTest {
                 End.address("echo", 2, root.resolve("d1"), echo.endpoint().port());
         opened(LinkProcess.echo(again, a.address));
 
-        await("the next life, before membership tells of it", () -> a.news.contains("+echo#2"));
         a.links.connect(again);
+        await("the next life", () -> a.news.contains("+echo#2"));
         awaitAnswerOf(echo);
         await("the other pair's rest", () -> c.heard.size() == next[0]);
         assertThat(c.heard).isEqualTo(numbers((int) next[0]));
@@ -358,7 +367,7 @@ class LinksTest {
         try (Aeron stranger = Aeron.connect(new Aeron.Context()
                         .aeronDirectoryName(root.resolve("d1").toString()));
                 ExclusivePublication stream = stranger.addExclusivePublication(
-                        a.address.channelTo(b.address, End.SMALL.termBytes()), a.address.streamTo(b.address))) {
+                        a.address.channelTo(b.address, 128 * 1024), a.address.streamTo(b.address))) {
             await("stranger's stream", stream::isConnected);
             send(stream, frame, 100); // version 0
             send(stream, frame, 1);
@@ -370,18 +379,105 @@ class LinksTest {
             send(stream, frame, 20); // a cut hello
             await("malformed frames", () -> b.stats(a).malformed() == 5);
             LinkFrames.encodeDataHeader(0, frame, 0);
+            send(stream, frame, 8_000 + 1_000); // fragmented by the stream: each fragment counts
+            await("malformed frames", () -> b.stats(a).malformed() == 7);
             send(stream, frame, 24);
-            send(stream, frame, 16_000); // fragmented
+            LinkFrames.encodePartHeader(LinkFrames.FIRST, 16_000, frame, 0);
+            send(stream, frame, 8_000);
             int length = LinkFrames.encodeHello(
                     new LinkFrames.Hello(new BrokerId("c"), 1, b.address.id(), Long.MAX_VALUE, 0, 0), frame, 0);
             send(stream, frame, length); // of another pair
-            await("dropped frames", () -> b.stats(a).dropped() == 3);
+            length = LinkFrames.encodeHello(
+                    new LinkFrames.Hello(a.address.id(), Long.MAX_VALUE, b.address.id(), 1, 0, 0), frame, 0);
+            send(stream, frame, length); // of a life that the store has not given out
+            await("dropped frames", () -> b.stats(a).dropped() == 4);
         }
 
         await("the link to go on", () -> a.send(b, 9, 8));
         await("message", () -> b.heard.size() == 1);
         assertThat(b.heard).containsExactly(9L);
         assertThat(b.news).containsExactly("+a#1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ipc", "sealed"})
+    void shouldBeginAnewWhenAFrameCannotBeRead(String media) throws Exception {
+        linkAAndB(media, media.equals("sealed") ? End.SEALED : End.SMALL);
+
+        await("offer", () -> a.send(b, End.UNREADABLE, 8));
+        await("both ends to begin anew", () -> b.news.equals(List.of("+a#1", "-a#1", "+a#1")));
+
+        awaitMessageAfterReconnect(a, b);
+        assertThat(a.news).containsExactly("+b#1", "-b#1", "+b#1");
+        assertThat(b.stats(a).malformed()).isEqualTo(1);
+    }
+
+    @Test
+    void shouldStayDownWithoutThePeersKeyAndAcrossANetworkWithoutBeingAsked() {
+        driver("d1");
+        driver("d2");
+        a = end("a", 1, "d1", End.SEALED);
+        b = end("b", 1, "d2", End.SEALED);
+        a.links.connect(b.address);
+        b.links.connect(a.address);
+        a.links.agree(b.address.id(), 1, b.links.publicKey());
+        b.links.agree(a.address.id(), 2, a.links.publicKey()); // another life's
+
+        await("b to want a's key", () -> b.links.lacksKeyOf(a.address.id()));
+        assertThat(a.links.lacksKeyOf(b.address.id())).isFalse();
+        assertThat(a.news).isEmpty();
+        b.links.agree(a.address.id(), 1, a.links.publicKey());
+        awaitUp(a, b);
+
+        PeerAddress far = new PeerAddress(new BrokerId("far"), 1, "elsewhere", "/d", new Endpoint("192.0.2.1", 4154));
+        a.links.connect(far);
+        await("a key is wanted for who is on another host", () -> a.links.lacksKeyOf(far.id()));
+    }
+
+    /** What a peer's stream carried, sent again by somebody else, and what somebody else sealed. */
+    @Test
+    void shouldTakeNothingOnASealedLinkThatThePeerDidNotSealForThisPlace() throws Exception {
+        linkAAndB("sealed", End.SEALED);
+        byte[] secret = new byte[32];
+        FrameSeal forged = new FrameSeal(secret, a.address.directionTo(b.address), 77, 0);
+        UnsafeBuffer frame = new UnsafeBuffer(new byte[2_000]);
+        UnsafeBuffer sealed = new UnsafeBuffer(new byte[4_000]);
+        int length = LinkFrames.encodeHello(
+                new LinkFrames.Hello(a.address.id(), 1, b.address.id(), 77, 0, 0), frame, Integer.BYTES);
+        LinkFrames.encodeLength(length, frame, 0);
+        try (Aeron stranger = Aeron.connect(new Aeron.Context()
+                        .aeronDirectoryName(root.resolve("d1").toString()));
+                ExclusivePublication stream = stranger.addExclusivePublication(
+                        a.address.channelTo(b.address, 64 * 1024), a.address.streamTo(b.address))) {
+            await("stranger's stream", stream::isConnected);
+            send(stream, sealed, forged.seal(frame.byteArray(), Integer.BYTES + length, sealed));
+            frame.setMemory(0, 2_000, (byte) 0);
+            LinkFrames.encodeHello(new LinkFrames.Hello(a.address.id(), 1, b.address.id(), 1, 0, 0), frame, 0);
+            send(stream, frame, length); // not sealed at all
+            await("both to be counted", () -> b.stats(a).malformed() == 2);
+        }
+
+        await("the link to go on", () -> a.send(b, 9, 8));
+        await("message", () -> b.heard.size() == 1);
+        assertThat(b.news).containsExactly("+a#1");
+    }
+
+    @Test
+    void shouldKeepOtherUsersOutOfTheMediaDriversDirectory() throws Exception {
+        driver("d1");
+
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(root.resolve("d1"))))
+                .isEqualTo("rwx------");
+    }
+
+    @Test
+    void shouldTakeLessSharedMemoryAStreamTheMorePeersThereAre() {
+        LinkSettings settings = LinkSettings.defaults();
+        for (int peers : new int[] {1, 8, 9, 29, 32, 33, 256}) {
+            long bothDirections = 2L * peers * 3 * settings.termBytes(peers);
+            assertThat(bothDirections).as("%d peers", peers).isLessThanOrEqualTo((peers > 128 ? 384L : 192L) << 20);
+        }
+        assertThat(End.SMALL.termBytes(1)).isEqualTo(128 * 1024);
     }
 
     @Test
@@ -399,9 +495,9 @@ class LinksTest {
 
     /** Through one media driver (ipc) or one each (udp). */
     private void linkAAndB(String media, LinkSettings settings) {
-        String directoryOfB = media.equals("udp") ? "d2" : "d1";
+        String directoryOfB = media.equals("ipc") ? "d1" : "d2";
         driver("d1");
-        if (media.equals("udp")) {
+        if (!media.equals("ipc")) {
             driver(directoryOfB);
         }
         a = end("a", 1, "d1", settings);

@@ -38,8 +38,8 @@ class TlsWireTest {
             CompletableFuture<Void> said = CompletableFuture.runAsync(() -> sayAndEnd(context, accepted, established));
             SSLEngine engine = context.createSSLEngine();
             engine.setUseClientMode(true);
-            TlsWire wire =
-                    TlsWire.connect(new SocketWire(channel), engine, new Buffers(16 * 1024, 1 << 20, what -> {}));
+            TlsWire wire = TlsWire.connect(
+                    new SocketWire(channel), engine, new Buffers(16 * 1024, 1 << 20, what -> {}).purse());
             ByteBuffer in = ByteBuffer.allocate(1 << 16);
             await("the handshake", () -> read(wire, in) == 0 && wire.established());
             established.countDown();

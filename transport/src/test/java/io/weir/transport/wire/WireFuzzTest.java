@@ -21,6 +21,7 @@ class WireFuzzTest {
 
     private final SnappyBlocks blocks = new SnappyBlocks();
     private final Buffers buffers = new Buffers(16 * 1024, MOST_BYTES, what -> {});
+    private final Purse purse = buffers.purse();
 
     /** The far end as bytes in memory; gives and takes as much at a time as chance says. */
     private static final class Memory implements Wire {
@@ -78,10 +79,10 @@ class WireFuzzTest {
 
     private Wire layer(String kind, Wire below, byte[] early) throws IOException {
         if (kind.equals("snappy")) {
-            return new SnappyWire(below, blocks, buffers, early);
+            return new SnappyWire(below, blocks, purse, early);
         }
-        assertThat(buffers.reserve(DeflateWire.NATIVE_BYTES)).isTrue();
-        return new DeflateWire(below, 6, buffers, early);
+        assertThat(purse.reserve(DeflateWire.NATIVE_BYTES)).isTrue();
+        return new DeflateWire(below, 6, purse, early);
     }
 
     /** What a layer holds that is through with everything: nothing but what waits for the next one. */
@@ -255,11 +256,11 @@ class WireFuzzTest {
 
     @Test
     void shouldFailWhatNeedsMoreMemoryThanThereIs() throws IOException {
-        while (buffers.reserve(1 << 20)) {
+        while (purse.reserve(1 << 20)) {
             assertThat(buffers.bytes()).isLessThan(MOST_BYTES);
         }
         assertThatThrownBy(() -> readAll(new SnappyWire(
-                        new Memory(new byte[0], new Random(1), 1), blocks, buffers, new byte[(2 << 20) - 1])))
+                        new Memory(new byte[0], new Random(1), 1), blocks, purse, new byte[(2 << 20) - 1])))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("no memory");
     }

@@ -7,10 +7,12 @@ import io.weir.limiter.algorithm.Demand;
 import io.weir.limiter.algorithm.DemandWindow;
 import io.weir.limiter.algorithm.Indicator;
 import io.weir.limiter.algorithm.Loan;
+import io.weir.limiter.algorithm.Ring;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.simulation.EventQueue;
 import io.weir.limiter.simulation.HardBound;
+import io.weir.limiter.simulation.LimiterWorld;
 import io.weir.limiter.simulation.Sample;
 import io.weir.limiter.supply.gate.algorithm.Gate;
 import io.weir.limiter.supply.gate.algorithm.Gate.Verdict;
@@ -40,6 +42,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 /**
  * How brokers divide one topic's limit while its publishers publish: the same gate, demand window, {@link SupplyNode}
@@ -56,8 +59,8 @@ public final class SharingWorld {
     private static final long ADAPTATION_NS = 1_000_000_000L;
 
     private static final long LINK_NS = 200_000L;
-    /** Loans travel on the message path's own links. */
-    private static final long LOAN_NS = 100_000L;
+    /** Loans travel on the message path's own links, whose threads take about so long to wake up. */
+    public static final long LOAN_NS = 100_000L;
 
     private static final long STORE_NS = 3_000_000L;
     private static final long LEASE_NS = 1L << 60;
@@ -70,11 +73,14 @@ public final class SharingWorld {
     private final List<Broker> brokers = new ArrayList<>();
     private final HardBound hardBound;
     private Sample accessDelay = new Sample();
+    private long loanNs = LOAN_NS;
     private long nowNs;
     private long measureFromNs;
     private long transfers;
     private long loanMessages;
     private long ringMessages;
+    private long delayed;
+    private long delayedWhileAllEmpty;
 
     /** @param shares what the brokers have at first; in all the limit */
     public SharingWorld(List<Share> shares, Sharing sharing, long seed) {
@@ -142,10 +148,21 @@ public final class SharingWorld {
         at.sendWhatMayBe();
     }
 
-    /** From now on, brokers borrow tokens from each other. */
+    /** From now on, brokers borrow tokens from each other, each from those that a broker of such a cluster asks. */
     public void borrow() {
-        brokers.forEach(broker ->
-                broker.lending = new Lending(broker.holder, broker.gate, brokers.size(), Lending.PATIENCE_NS, nowNs));
+        Ring ring =
+                Ring.of(brokers.stream().map(broker -> broker.holder.broker()).toList());
+        for (Broker broker : brokers) {
+            broker.lenders = ring.lenders(broker.holder.broker(), Lending.MOST_LENDERS).stream()
+                    .map(this::broker)
+                    .toList();
+            broker.lending = new Lending(broker.holder, broker.gate, Lending.MOST_LENDERS, Lending.PATIENCE_NS, nowNs);
+        }
+    }
+
+    /** From now on, a request for tokens takes so long, and so does a reply. */
+    public void loansTake(long oneWayNs) {
+        loanNs = oneWayNs;
     }
 
     /**
@@ -173,6 +190,8 @@ public final class SharingWorld {
         transfers = 0;
         loanMessages = 0;
         ringMessages = 0;
+        delayed = 0;
+        delayedWhileAllEmpty = 0;
     }
 
     /** Lets so much time pass. */
@@ -191,6 +210,19 @@ public final class SharingWorld {
     /** From when a publisher wanted to send a message to when the message had its token, in seconds. */
     public Sample accessDelay() {
         return accessDelay;
+    }
+
+    /** All that was measured since {@link #measure}, where the service of a message takes no time. */
+    public LimiterWorld.Result result() {
+        Sample all = new Sample();
+        all.addAll(accessDelay);
+        for (Broker broker : brokers) {
+            broker.waiting()
+                    .filter(wantedNs -> wantedNs >= measureFromNs)
+                    .forEach(wantedNs -> all.add((nowNs - wantedNs) * 1e-9));
+        }
+        return new LimiterWorld.Result(
+                all, all, loanMessages + ringMessages, delayed, 0, delayedWhileAllEmpty, 0, hardBound.excessMicros());
     }
 
     /** Transfers since {@link #measure}. */
@@ -250,6 +282,10 @@ public final class SharingWorld {
                 .orElseThrow();
     }
 
+    private boolean allEmpty() {
+        return brokers.stream().allMatch(broker -> broker.gate.empty(nowNs));
+    }
+
     private void adapt() {
         List<Holder> holders = brokers.stream().map(broker -> broker.holder).toList();
         List<Share> shares = brokers.stream()
@@ -270,6 +306,8 @@ public final class SharingWorld {
         final Gate gate;
         /** Null: it does not borrow. */
         Lending lending;
+        /** By their slots. */
+        List<Broker> lenders = List.of();
 
         final DemandWindow window;
         /** When the messages were wanted to be sent: those in the broker's line, and those still with publishers. */
@@ -334,17 +372,26 @@ public final class SharingWorld {
                 line.add(wantedNs);
                 count(line.size());
                 drain();
+                if (!line.isEmpty() && wantedNs >= measureFromNs) {
+                    delayed++;
+                    delayedWhileAllEmpty += allEmpty() ? 1 : 0;
+                }
             }
             ask();
+        }
+
+        /** Since when the messages wait that have no token yet. */
+        Stream<Long> waiting() {
+            return Stream.concat(line.stream(), heldBack.stream());
         }
 
         // ---- borrowing, asked for at once; a broker does it at the end of a turn
 
         private void ask() {
             Loan request = new Loan();
-            while (lending != null && lending.ask(-1L ^ 1L << index, waitingMicros(), nowNs, request)) {
+            while (lending != null && lending.ask((1L << lenders.size()) - 1, waitingMicros(), nowNs, request)) {
                 Loan sent = request;
-                Broker lender = brokers.get(sent.peer());
+                Broker lender = lenders.get(sent.peer());
                 post(() -> lender.lend(this, sent));
                 request = new Loan();
             }
@@ -352,20 +399,20 @@ public final class SharingWorld {
 
         private void lend(Broker asker, Loan request) {
             Loan reply = new Loan();
-            if (lending.onRequest(asker.index, 0, request, waitingMicros(), nowNs, reply)) {
-                post(() -> asker.borrowed(index, reply));
+            if (lending.onRequest(lenders.indexOf(asker), 0, request, waitingMicros(), nowNs, reply)) {
+                post(() -> asker.borrowed(this, reply));
             }
         }
 
-        private void borrowed(int lender, Loan reply) {
-            lending.onReply(lender, holder.incarnation(), 0, reply, nowNs);
+        private void borrowed(Broker lender, Loan reply) {
+            lending.onReply(lenders.indexOf(lender), holder.incarnation(), 0, reply, nowNs);
             drain();
             ask();
         }
 
         private void post(Runnable step) {
             loanMessages++;
-            plan(LOAN_NS, step);
+            plan(loanNs, step);
         }
 
         private long waitingMicros() {
@@ -426,7 +473,7 @@ public final class SharingWorld {
         private void perform(Effect effect) {
             if (effect instanceof Effect.Append append) {
                 transfers += append.event() instanceof SupplyEvent.Debited ? 1 : 0;
-                plan(STORE_NS, () -> tell(new Input.Committed(append.event())));
+                plan(STORE_NS, () -> append.events().forEach(event -> tell(new Input.Committed(event))));
             } else if (effect instanceof Effect.RemoveAtGate remove) {
                 Map<TopicName, Holding> removed = new LinkedHashMap<>();
                 remove.wanted().forEach((topic, holding) -> removed.put(topic, gate.release(holding, nowNs)));

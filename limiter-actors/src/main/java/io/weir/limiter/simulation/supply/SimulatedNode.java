@@ -125,7 +125,7 @@ final class SimulatedNode {
 
     private void perform(Effect effect) {
         if (effect instanceof Effect.Append e) {
-            append(e.sequence(), e.event());
+            append(e.sequence(), e.events());
         } else if (effect instanceof Effect.Send e) {
             world.send(host, e.transfer().id().to().broker(), new PeerMessage.Sent(e.transfer(), me()));
         } else if (effect instanceof Effect.Acknowledge e) {
@@ -193,20 +193,21 @@ final class SimulatedNode {
 
     // ---- the own journal: whatever is not known to be stored ends this life, as it ends the actor
 
-    private void append(long sequence, SupplyEvent event) {
+    private void append(long sequence, List<SupplyEvent> events) {
+        SupplyEvent event = events.get(0);
         writing = event;
-        world.checker.invoked(event);
+        events.forEach(world.checker::invoked);
         if (event instanceof SupplyEvent.Credited credited && world.scenario.has(Flaw.USE_BEFORE_PERSIST)) {
             credited.transfer().holdings().forEach(gates::add);
         }
         host.journal(
                 this::alive,
-                () -> world.append(me(), sequence, event),
+                () -> world.append(me(), sequence, events),
                 there -> {
                     if (there.isPresent()) {
                         host.nodeEnded();
                     } else {
-                        tell(new Input.Committed(event));
+                        events.forEach(stored -> tell(new Input.Committed(stored)));
                     }
                 },
                 host::nodeEnded);
@@ -325,7 +326,7 @@ final class SimulatedNode {
         }
         host.journal(
                 this::alive,
-                () -> world.append(row.holder(), fenced.sequence(), fenced.event()),
+                () -> world.append(row.holder(), fenced.sequence(), fenced.events()),
                 there -> {
                     if (there.isPresent()) {
                         failed.run();

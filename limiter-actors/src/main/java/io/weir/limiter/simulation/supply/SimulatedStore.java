@@ -37,8 +37,8 @@ final class SimulatedStore {
         this.checker = checker;
     }
 
-    /** Empty if stored, else what is there. */
-    Optional<SupplyEvent> append(Holder holder, long sequence, SupplyEvent event) {
+    /** Empty if all are stored, else what is there. */
+    Optional<SupplyEvent> append(Holder holder, long sequence, List<SupplyEvent> events) {
         List<SupplyEvent> journal = journals.computeIfAbsent(holder, h -> new ArrayList<>());
         if (sequence <= journal.size()) {
             return Optional.of(journal.get((int) sequence - 1));
@@ -47,8 +47,10 @@ final class SimulatedStore {
             throw new IllegalStateException(
                     "journal of " + holder + " has " + journal.size() + " events, appended is number " + sequence);
         }
-        journal.add(event);
-        checker.committed(holder, event);
+        events.forEach(event -> {
+            journal.add(event);
+            checker.committed(holder, event);
+        });
         return Optional.empty();
     }
 

@@ -281,9 +281,9 @@ final class SupplyWorld {
     }
 
     /** Carried out by the store: empty if stored, else what is there. */
-    Optional<SupplyEvent> append(Holder holder, long sequence, SupplyEvent event) {
-        Optional<SupplyEvent> there = store.append(holder, sequence, event);
-        note("store", holder, sequence, there.isEmpty() ? "appends" : "has", there.orElse(event));
+    Optional<SupplyEvent> append(Holder holder, long sequence, List<SupplyEvent> events) {
+        Optional<SupplyEvent> there = store.append(holder, sequence, events);
+        note("store", holder, sequence, there.isEmpty() ? "appends" : "has", there.isEmpty() ? events : there.get());
         SupplyBroker broker = brokers[indexOf(holder.broker())];
         if (there.isEmpty() && broker.runs(holder)) {
             broker.gates().checkBacked();
@@ -439,9 +439,26 @@ final class SupplyWorld {
         note("limit", row);
         store.putLimit(row);
         checker.limit(row);
+        if (row.first() && row.minter().isPresent() && chance(0.5)) {
+            tellMinter(row);
+        }
         if (chance(0.5)) {
             lookNow();
         }
+    }
+
+    /** The broker that inserts a name's first version mints it without a look. */
+    private void tellMinter(LimitRow row) {
+        Holder minter = row.minter().orElseThrow();
+        SupplyBroker broker = brokers[indexOf(minter.broker())];
+        arrive(
+                broker,
+                node -> {
+                    if (broker.runs(minter)) {
+                        node.tell(new Input.Inserted(List.of(row)));
+                    }
+                },
+                false);
     }
 
     private void nextFault() {

@@ -22,6 +22,7 @@ import io.weir.limiter.supply.protocol.ProtocolTimes;
 import io.weir.limiter.supply.protocol.Retention;
 import io.weir.limiter.supply.protocol.StoreView;
 import io.weir.limiter.supply.value.Holder;
+import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.time.Duration;
 import java.util.HashMap;
@@ -119,6 +120,9 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     /** Something about the rows is new: look at once. */
     public record LookNow() implements FromPeer, CrossesNodes {}
 
+    /** This broker has inserted first versions that it is to mint: {@link Input.Inserted}. */
+    public record Inserted(List<LimitRow> rows) implements Command {}
+
     /** From the sweeper, which runs on this broker. */
     public record Sweep() implements Command {}
 
@@ -129,6 +133,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     private record LookFailed(String why) implements Command {}
 
     private record StartLedger() implements Command {}
+
+    private record Finished(Throwable failure) implements Command {}
 
     private record Done(String what, Throwable failure) implements Command {}
 
@@ -170,6 +176,10 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     private int ledgers;
     private boolean closed;
     private boolean toldLookFailed;
+    /** Versions that are to be marked done. */
+    private final Map<TopicName, Long> finished = new LinkedHashMap<>();
+
+    private boolean finishing;
 
     public static Behavior<Command> create(Dependencies with) {
         return Behaviors.setup(context -> Behaviors.withTimers(timers -> new SupplyCoordinator(context, timers, with)));
@@ -198,6 +208,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                 .onMessage(Mail.class, mail -> tell(mail.message))
                 .onMessage(Due.class, due -> tell(due.input))
                 .onMessage(LookNow.class, now -> tell(new Input.LookNow()))
+                .onMessage(Inserted.class, inserted -> tell(new Input.Inserted(inserted.rows)))
                 .onMessage(Sweep.class, sweep -> tell(new Input.SweepDue()))
                 .onMessage(Answered.class, answered -> tell(answered.answer))
                 .onMessage(Looked.class, this::onLooked)
@@ -211,6 +222,7 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                 .onMessage(Describe.class, this::onDescribe)
                 .onMessage(ReportWanted.class, this::onReportWanted)
                 .onMessage(StartLedger.class, start -> onStartLedger())
+                .onMessage(Finished.class, this::onFinished)
                 .onMessage(Done.class, this::onDone)
                 .onSignal(ChildFailed.class, this::onChildEnded)
                 .onSignal(Terminated.class, this::onChildEnded)
@@ -315,7 +327,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
         } else if (effect instanceof Effect.LookAfter e) {
             timers.startSingleTimer(new Due(new Input.LookDue()), Duration.ofNanos(Math.max(1, e.delayNs())));
         } else if (effect instanceof Effect.MarkDone e) {
-            store("finish " + e.topic(), () -> with.store.finished(e.topic(), e.version()));
+            finished.put(e.topic(), e.version());
+            finish();
         } else if (effect instanceof Effect.ClaimMint e) {
             store("claim " + e.topic(), () -> claimMint(e));
         } else if (effect instanceof Effect.ReadClosed e) {
@@ -328,8 +341,27 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
         return true;
     }
 
+    /** What becomes done while the store is being told goes together afterwards. */
+    private void finish() {
+        if (!finishing && !finished.isEmpty()) {
+            finishing = true;
+            Map<TopicName, Long> all = Map.copyOf(finished);
+            finished.clear();
+            getContext()
+                    .pipeToSelf(
+                            CompletableFuture.runAsync(() -> with.store.finished(all), with.storeExecutor),
+                            (done, failure) -> new Finished(failure));
+        }
+    }
+
+    private Behavior<Command> onFinished(Finished done) {
+        finishing = false;
+        finish();
+        return onDone(new Done("finish versions", done.failure));
+    }
+
     private Input.Looked read(long limitsAfter) {
-        SupplyStore.LimitChanges changes = with.store.limitsAfter(limitsAfter);
+        SupplyStore.LimitChanges changes = with.store.allLimitsAfter(limitsAfter);
         return new Input.Looked(with.store.rows(), changes.upTo(), changes.rows());
     }
 

@@ -28,6 +28,7 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -42,7 +43,8 @@ import java.util.function.Function;
  * taken that sequence number, it ends and replays once more; if {@code Fenced} has, it is closed for ever.
  */
 public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Command, SupplyEvent, Ledger> {
-    private static final int EVENTS_A_SNAPSHOT = 200;
+    /** A snapshot has every topic in it, so with many topics one must not follow the other too soon. */
+    private static final int EVENTS_A_SNAPSHOT = 1_000;
 
     /** What the ledger understands. All commands are local. */
     public sealed interface Command {}
@@ -68,7 +70,7 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
     /** Absent during the replay. */
     private SupplyNode node;
 
-    private List<Effect> afterCommit = List.of();
+    private final List<Effect> afterCommit = new ArrayList<>();
     private List<Holder> near = List.of();
 
     public static PersistenceId journalOf(Holder holder) {
@@ -122,7 +124,8 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
             if (node == null) {
                 ledger.apply(event);
             } else {
-                afterCommit = node.on(new Input.Committed(event), with.clock().getAsLong());
+                afterCommit.addAll(
+                        node.on(new Input.Committed(event), with.clock().getAsLong()));
             }
             return ledger;
         };
@@ -182,18 +185,19 @@ public final class SupplyLedger extends EventSourcedBehavior<SupplyLedger.Comman
         for (Effect effect : effects) {
             if (effect instanceof Effect.Append append) {
                 with.failpoints().reached(Failpoints.Step.before(append.event()));
-                return Effect().persist(append.event()).thenRun(ledger -> committed(append.event()));
+                return Effect().persist(append.events()).thenRun(ledger -> committed(append.events()));
             }
             carryOut(effect);
         }
         return Effect().none();
     }
 
-    private void committed(SupplyEvent event) {
-        with.failpoints().reached(Failpoints.Step.after(event));
-        afterCommit.forEach(this::carryOut);
-        afterCommit = List.of();
-        parent.tell(new SupplyCoordinator.Stored(event));
+    private void committed(List<SupplyEvent> events) {
+        with.failpoints().reached(Failpoints.Step.after(events.get(0)));
+        List<Effect> effects = List.copyOf(afterCommit);
+        afterCommit.clear();
+        effects.forEach(this::carryOut);
+        events.forEach(event -> parent.tell(new SupplyCoordinator.Stored(event)));
         if (node.hasMore()) {
             context.getSelf().tell(new Feed(new Input.GoOn()));
         }

@@ -6,7 +6,9 @@ import io.weir.limiter.supply.value.Account;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -42,8 +44,28 @@ public interface SupplyStore {
 
     Optional<LeaseRow> row(Holder holder);
 
-    /** Versions inserted or changed after {@code after}: the {@code upTo} of an earlier answer, or 0 for all. */
+    /** At most so many rows are read by one call, so that it ends in time however many topics there are. */
+    int MOST_AT_ONCE = 5_000;
+
+    /**
+     * Versions inserted or changed after {@code after}: the {@code upTo} of an earlier answer, or 0 for all;
+     * {@value #MOST_AT_ONCE} at the most.
+     */
     LimitChanges limitsAfter(long after);
+
+    /** The same, call by call until there are no further ones. */
+    default LimitChanges allLimitsAfter(long after) {
+        LimitChanges page = limitsAfter(after);
+        if (page.rows.size() < MOST_AT_ONCE) {
+            return page;
+        }
+        List<LimitRow> rows = new ArrayList<>(page.rows);
+        while (page.rows.size() == MOST_AT_ONCE) {
+            page = limitsAfter(page.upTo);
+            rows.addAll(page.rows);
+        }
+        return new LimitChanges(page.upTo, rows);
+    }
 
     /** All versions of one topic, the oldest first. */
     List<LimitRow> limits(TopicName topic);
@@ -60,7 +82,12 @@ public interface SupplyStore {
     boolean claimMint(TopicName topic, long version, Optional<Holder> expectedMinter, Holder minter);
 
     /** {@link LimitRow#finished}. */
-    void finished(TopicName topic, long version);
+    default void finished(TopicName topic, long version) {
+        finished(Map.of(topic, version));
+    }
+
+    /** The same for a version of each of these topics, in one step. */
+    void finished(Map<TopicName, Long> versions);
 
     /** At most so many closed holders, which {@link #rows} leaves out. */
     List<Holder> closed(int most);

@@ -8,6 +8,7 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.agrona.concurrent.ManyToOneConcurrentArrayQueue;
 
 /**
@@ -33,6 +35,8 @@ public final class Gates {
      */
     private static final int SAMPLES_AT_ONCE = 128;
 
+    private static final int LOOKED_AT_ONCE = 512;
+
     private interface Command {
         /** Answers whether it is done; if not, it is run again after the next messages. */
         boolean run(long nowNs);
@@ -47,6 +51,7 @@ public final class Gates {
     // Only the writer touches these.
     private final List<TopicGate> active = new ArrayList<>();
     private final List<TopicGate> borrowers = new ArrayList<>();
+    private Iterator<TopicGate> looking = Collections.emptyIterator();
     private boolean hasLenders;
     private Holder holder;
     private Lease lease;
@@ -111,6 +116,24 @@ public final class Gates {
             gates.put(topic, gate);
         }
         return gate;
+    }
+
+    /**
+     * The writer's, now and then: forgets gates that have no supply and that nobody uses, so that names which come and
+     * go leave nothing behind. Looks at some of them in each call, and at all in turn.
+     *
+     * @param used whether the writer has kept a topic's gate
+     */
+    public void forgetIdle(Predicate<TopicName> used, long nowNs) {
+        if (!looking.hasNext()) {
+            looking = gates.values().iterator();
+        }
+        for (int i = 0; i < LOOKED_AT_ONCE && looking.hasNext(); i++) {
+            TopicGate gate = looking.next();
+            if (gate.idle(nowNs) && !used.test(gate.topic())) {
+                looking.remove();
+            }
+        }
     }
 
     /** What is done with a gate that may want to borrow. */

@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  */
 public final class TopicGate {
     /** Brokers that it borrows from and lends to at most; each is a slot. */
-    public static final int MOST_LENDERS = 8;
+    public static final int MOST_LENDERS = Lending.MOST_LENDERS;
 
     private final TopicName topic;
     private final DemandWindow.Shape windowShape;
@@ -292,6 +292,11 @@ public final class TopicGate {
     /** For the thread that admits. */
     GateSample sample(boolean hasLenders, long nowNs) {
         return new GateSample(topic, gate.held(nowNs), demand(nowNs), waiting, borrows && hasLenders);
+    }
+
+    /** Nothing is lost if it is forgotten: it has no supply, and is listed nowhere. */
+    boolean idle(long nowNs) {
+        return !listed && !listedAsBorrower && waiting == 0 && gate.held(nowNs).isNone();
     }
 
     boolean active(long nowNs) {

@@ -19,7 +19,9 @@ import io.weir.limiter.supply.value.SupplyEvent.Recovered;
 import io.weir.limiter.supply.value.SupplyEvent.Refloored;
 import io.weir.limiter.supply.value.SupplyEvent.Refunded;
 import io.weir.limiter.supply.value.Transfer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,11 +63,11 @@ public class Bookkeeper {
 
     private State state = State.IDLE;
     /** AT_THE_GATE: makes the event of what the gate has removed. */
-    private Function<Map<TopicName, Holding>, SupplyEvent> onRemoved;
+    private Function<Map<TopicName, Holding>, List<SupplyEvent>> onRemoved;
     /** AT_THE_GATE: the receiver of what leaves the gate; null if it is burned or split anew. */
     private Holder debiting;
-    /** WRITING: the event that is not yet known to be stored. */
-    private SupplyEvent writing;
+    /** WRITING: the events that are not yet known to be stored. */
+    private final ArrayDeque<SupplyEvent> writing = new ArrayDeque<>();
     /** WRITING a credit: who sent the transfer, and gets the acknowledgement. */
     private Holder acknowledgeTo;
 
@@ -128,7 +130,7 @@ public class Bookkeeper {
             throw new IllegalStateException("a transfer from " + ledger.holder() + " to " + to + " is open");
         }
         List<Effect> effects =
-                atTheGate(wanted, removed -> new Debited(new Transfer(ledger.nextTransfer(to), removed)));
+                atTheGate(wanted, removed -> List.of(new Debited(new Transfer(ledger.nextTransfer(to), removed))));
         debiting = to;
         return effects;
     }
@@ -138,20 +140,33 @@ public class Bookkeeper {
      * more.
      */
     List<Effect> burn(TopicName topic) {
-        Debt debt = ledger.debts().get(topic);
-        if (debt == null) {
-            return List.of();
+        return burn(List.of(topic));
+    }
+
+    /** The same of several topics, whose events are stored together. */
+    List<Effect> burn(Collection<TopicName> topics) {
+        List<Effect> effects = new ArrayList<>();
+        Map<TopicName, Holding> wanted = new LinkedHashMap<>();
+        for (TopicName topic : topics) {
+            Debt debt = ledger.debts().get(topic);
+            if (debt != null && debt.remaining().isNone()) {
+                effects.add(new Effect.MarkDone(topic, debt.version()));
+            } else if (debt != null) {
+                Holding owed = ledger.share(topic).owed(debt.remaining());
+                if (!owed.isNone()) {
+                    wanted.put(topic, owed);
+                }
+            }
         }
-        if (debt.remaining().isNone()) {
-            return List.of(new Effect.MarkDone(topic, debt.version()));
+        if (!wanted.isEmpty()) {
+            effects.addAll(atTheGate(wanted, removed -> {
+                List<SupplyEvent> burned = new ArrayList<>();
+                removed.forEach((topic, holding) ->
+                        burned.add(new Burned(topic, ledger.debts().get(topic).version(), holding.empty())));
+                return burned;
+            }));
         }
-        Holding wanted = ledger.share(topic).owed(debt.remaining());
-        return wanted.isNone()
-                ? List.of()
-                : atTheGate(
-                        Map.of(topic, wanted),
-                        removed -> new Burned(
-                                topic, debt.version(), removed.get(topic).empty()));
+        return effects;
     }
 
     /**
@@ -163,9 +178,9 @@ public class Bookkeeper {
                 ? atTheGate(Map.of(topic, mine), removed -> {
                     Holding was = removed.get(topic);
                     Holding split = Holding.of(was.share(), floorPermille);
-                    return new Refloored(
+                    return List.of(new Refloored(
                             topic,
-                            split.filled(was.leased().levelMicros() + was.kept().levelMicros()));
+                            split.filled(was.leased().levelMicros() + was.kept().levelMicros())));
                 })
                 : List.of();
     }
@@ -210,8 +225,9 @@ public class Bookkeeper {
 
     /** Whether a transfer that is open, about to be debited or about to be adopted may need that holder's journal. */
     boolean mayLookUp(Holder closed) {
-        boolean debited = writing instanceof Debited e && e.transfer().id().to().equals(closed);
-        List<Transfer> more = writing instanceof Inherited e ? e.openTransfers() : List.of();
+        boolean debited =
+                writing.peek() instanceof Debited e && e.transfer().id().to().equals(closed);
+        List<Transfer> more = writing.peek() instanceof Inherited e ? e.openTransfers() : List.of();
         return state == State.AT_THE_GATE && closed.equals(debiting)
                 || debited
                 || Stream.concat(more.stream(), ledger.openTransfers().stream())
@@ -258,13 +274,26 @@ public class Bookkeeper {
      * @param before the limit of the version before; none for the first
      */
     public List<Effect> mint(LimitRow row, Share before) {
+        return mint(List.of(new KnownLimits.Entry(row, before)));
+    }
+
+    /** The same of versions of different topics, whose events are stored together. */
+    List<Effect> mint(List<KnownLimits.Entry> versions) {
         require(State.IDLE);
-        if (ledger.minted(row.topic(), row.version()) || !row.minter().equals(Optional.of(ledger.holder()))) {
-            return List.of();
+        List<SupplyEvent> events = new ArrayList<>();
+        for (KnownLimits.Entry version : versions) {
+            LimitRow row = version.last();
+            boolean mine = row.minter().equals(Optional.of(ledger.holder()));
+            if (mine && !row.done() && !ledger.minted(row.topic(), row.version())) {
+                Holding minted = Holding.of(row.limit().above(version.before()), row.floorPermille());
+                events.add(new Minted(
+                        row.topic(),
+                        row.version(),
+                        startsFull(row) ? minted.full() : minted,
+                        version.before().above(row.limit())));
+            }
         }
-        Holding minted = Holding.of(row.limit().above(before), row.floorPermille());
-        return write(new Minted(
-                row.topic(), row.version(), startsFull(row) ? minted.full() : minted, before.above(row.limit())));
+        return events.isEmpty() ? List.of() : write(events);
     }
 
     protected boolean startsFull(LimitRow row) {
@@ -300,15 +329,14 @@ public class Bookkeeper {
         return victim.openTransfers();
     }
 
-    /** The event being written is stored. */
+    /** The event being written is stored; the first one, if there are several. */
     public List<Effect> committed() {
         require(State.WRITING);
-        SupplyEvent event = writing;
+        SupplyEvent event = writing.poll();
         Map<TopicName, Holding> refunded =
                 event instanceof Refunded e ? ledger.find(e.transfer()).holdings() : Map.of();
         ledger.apply(event);
-        state = State.IDLE;
-        writing = null;
+        state = writing.isEmpty() ? State.IDLE : State.WRITING;
         if (event instanceof Debited e) {
             return List.of(new Effect.Send(e.transfer()));
         }
@@ -347,19 +375,23 @@ public class Bookkeeper {
     }
 
     private List<Effect> atTheGate(
-            Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, SupplyEvent> event) {
+            Map<TopicName, Holding> wanted, Function<Map<TopicName, Holding>, List<SupplyEvent>> events) {
         require(State.IDLE);
-        onRemoved = event;
+        onRemoved = events;
         debiting = null;
         state = State.AT_THE_GATE;
         return List.of(new Effect.RemoveAtGate(wanted));
     }
 
     private List<Effect> write(SupplyEvent event) {
+        return write(List.of(event));
+    }
+
+    private List<Effect> write(List<SupplyEvent> events) {
         require(State.IDLE);
-        writing = event;
+        writing.addAll(events);
         state = State.WRITING;
-        return List.of(new Effect.Append(ledger.sequence() + 1, event));
+        return List.of(new Effect.Append(ledger.sequence() + 1, events));
     }
 
     private void require(State expected) {

@@ -9,6 +9,7 @@ import io.weir.limiter.supply.value.LeaseRow;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.value.Transfer;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -36,8 +37,20 @@ public sealed interface Effect {
 
     // ---- the own journal
 
-    /** Append under this sequence number; answer {@link Input.Committed}, or end the node. */
-    record Append(long sequence, SupplyEvent event) implements Effect {}
+    /**
+     * Append under this sequence number and those after it, all events or none; answer {@link Input.Committed} for each
+     * in their order, or end the node.
+     */
+    record Append(long sequence, List<SupplyEvent> events) implements Effect {
+        public Append(long sequence, SupplyEvent event) {
+            this(sequence, List.of(event));
+        }
+
+        /** The first one. */
+        public SupplyEvent event() {
+            return events.get(0);
+        }
+    }
 
     // ---- to peers
 

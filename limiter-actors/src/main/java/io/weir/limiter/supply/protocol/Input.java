@@ -31,6 +31,12 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
     /** Due when {@link Effect.LookAfter} says. */
     record LookDue() implements Due {}
 
+    /**
+     * This process has inserted these first versions, of which this holder is the minter; the store has confirmed it,
+     * so it need not look first.
+     */
+    record Inserted(List<LimitRow> rows) implements Due {}
+
     /** Something in the rows is new: look at once. */
     record LookNow() implements Due {}
 

@@ -5,6 +5,7 @@ import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.LimitRow;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -50,7 +51,7 @@ public final class KnownLimits {
                         : limitBefore(row, rows);
                 entries.put(row.topic(), new Entry(row, before));
                 changed.add(row.topic());
-            } else if (row.version() == entry.last.version()) {
+            } else if (row.version() == entry.last.version() && !entry.last.done()) {
                 entries.put(row.topic(), new Entry(row, entry.before));
             }
             if (entries.get(row.topic()).last.done()) {
@@ -77,6 +78,41 @@ public final class KnownLimits {
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException(
                         "version " + row.version() + " of " + row.topic() + " was read without the one before it"));
+    }
+
+    /** Those of these topics that are known. */
+    List<Entry> of(Collection<TopicName> wanted) {
+        return wanted.stream().map(entries::get).filter(entry -> entry != null).toList();
+    }
+
+    /** Whether exactly that version, or a later one, was done: nobody mints it any more, or has a debt of it. */
+    boolean settled(TopicName topic, long version) {
+        return last(topic)
+                .filter(last -> last.version() > version || last.version() == version && last.done())
+                .isPresent();
+    }
+
+    boolean hasDeleted() {
+        return entries.values().stream().anyMatch(KnownLimits::isDeleted);
+    }
+
+    private static boolean isDeleted(Entry entry) {
+        return entry.last.done() && entry.last.limit().isNone();
+    }
+
+    /** Forgets deleted names that are not among all that the store has; answers them. */
+    Set<TopicName> forgetAllBut(Set<TopicName> stored) {
+        Set<TopicName> forgotten = new HashSet<>();
+        entries.forEach((topic, entry) -> {
+            if (isDeleted(entry) && !stored.contains(topic)) {
+                forgotten.add(topic);
+            }
+        });
+        entries.keySet().removeAll(forgotten);
+        if (!forgotten.isEmpty()) {
+            topics.removeAll(forgotten);
+        }
+        return forgotten;
     }
 
     Optional<LimitRow> last(TopicName topic) {

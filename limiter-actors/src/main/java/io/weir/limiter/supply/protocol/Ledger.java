@@ -19,6 +19,7 @@ import io.weir.limiter.supply.value.SupplyEvent.Refloored;
 import io.weir.limiter.supply.value.SupplyEvent.Refunded;
 import io.weir.limiter.supply.value.Transfer;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -244,7 +245,38 @@ public final class Ledger {
     }
 
     private void subtract(TopicName topic, Holding less) {
-        shares.put(topic, share(topic).minus(less));
+        Holding left = share(topic).minus(less);
+        if (left.isNone()) {
+            shares.remove(topic);
+        } else {
+            shares.put(topic, left);
+        }
+    }
+
+    /**
+     * Forgets that versions of these topics were minted here, and debts that are paid, once the store says that the
+     * versions are done: until then, they say that a version must not be minted again, and that it is to be marked
+     * done. No event says so. A replay that remembers it again does no harm, and the next snapshot is without it.
+     */
+    void forgetSettled(Collection<TopicName> topics, KnownLimits limits) {
+        for (TopicName topic : topics) {
+            Long version = minted.get(topic);
+            if (version != null && limits.settled(topic, version)) {
+                minted.remove(topic);
+            }
+            Debt debt = debts.get(topic);
+            if (debt != null && debt.remaining().isNone() && limits.settled(topic, debt.version())) {
+                debts.remove(topic);
+            }
+        }
+    }
+
+    /** All topics of which it knows anything. */
+    Set<TopicName> topics() {
+        Set<TopicName> topics = new LinkedHashSet<>(shares.keySet());
+        topics.addAll(minted.keySet());
+        topics.addAll(debts.keySet());
+        return topics;
     }
 
     /** Version v + 1 begins after v is done, so of two debts the older one is zero. */

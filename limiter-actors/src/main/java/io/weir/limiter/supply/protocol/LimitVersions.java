@@ -2,6 +2,7 @@ package io.weir.limiter.supply.protocol;
 
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
+import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.supply.value.Debt;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LimitRow;
@@ -24,6 +25,8 @@ final class LimitVersions {
     private static final int PATIENT_REQUESTS = 5;
     /** After so many looks at the same unfinished version the sweeper checks on its minter. */
     private static final int SWEEP_AFTER_LOOKS = 5;
+    /** At most so many versions are minted, burned or collected at a time; the others' turn comes after them. */
+    private static final int MOST_AT_ONCE = 500;
 
     private final Holder me;
     private final KnownLimits limits;
@@ -40,50 +43,67 @@ final class LimitVersions {
     /** Decisions for versions that are not done: mint those that are this holder's to mint, burn what it owes. */
     List<PendingDecision> due(Ledger ledger) {
         List<KnownLimits.Entry> unfinished = limits.unfinished();
-        if (unfinished.isEmpty()) {
-            requests.clear();
-            looks.clear();
+        Set<TopicName> topics = new HashSet<>();
+        List<TopicName> mint = new ArrayList<>();
+        List<TopicName> burn = new ArrayList<>();
+        List<TopicName> paid = new ArrayList<>();
+        for (KnownLimits.Entry entry : unfinished) {
+            LimitRow row = entry.last();
+            topics.add(row.topic());
+            looks.merge(row.topic(), 1, Integer::sum);
+            boolean mine = row.minter().equals(Optional.of(me));
+            if (mine && !ledger.minted(row.topic(), row.version()) && mint.size() < MOST_AT_ONCE) {
+                mint.add(row.topic());
+            }
+            debt(entry, ledger).ifPresent(debt -> {
+                List<TopicName> with = debt.remaining().isNone() ? paid : burn;
+                if (with.size() < MOST_AT_ONCE) {
+                    with.add(row.topic());
+                }
+            });
         }
+        // Beside what is owed, not in its place: the store may be slow to hear what is paid.
+        burn.addAll(paid);
+        requests.keySet().retainAll(topics);
+        looks.keySet().retainAll(topics);
         List<PendingDecision> due = new ArrayList<>();
-        for (KnownLimits.Entry entry : unfinished) {
-            looks.merge(entry.last().topic(), 1, Integer::sum);
-            if (entry.last().minter().equals(Optional.of(me))) {
-                due.add(new PendingDecision.Mint(entry));
-            }
+        if (!mint.isEmpty()) {
+            due.add(new PendingDecision.Mint(limits, mint));
         }
-        for (KnownLimits.Entry entry : unfinished) {
-            if (debt(entry, ledger).isPresent()) {
-                due.add(new PendingDecision.Burn(entry.last().topic()));
-            }
+        if (!burn.isEmpty()) {
+            due.add(new PendingDecision.Burn(burn));
         }
         return due;
     }
 
-    /** Burns of these topics' debts: something of them has just arrived. */
-    List<PendingDecision> owed(Set<TopicName> topics, Ledger ledger) {
-        List<PendingDecision> due = new ArrayList<>();
-        for (KnownLimits.Entry entry : limits.unfinished()) {
-            TopicName topic = entry.last().topic();
-            boolean owed = debt(entry, ledger)
-                    .filter(debt -> !debt.remaining().isNone())
-                    .isPresent();
-            if (owed && topics.contains(topic)) {
-                due.add(new PendingDecision.Burn(topic));
+    /** A burn of these topics' debts: something of them has just arrived, or they are new. */
+    Optional<PendingDecision> owed(Collection<TopicName> topics, Ledger ledger) {
+        List<TopicName> burn = new ArrayList<>();
+        for (KnownLimits.Entry entry : limits.of(topics)) {
+            boolean owed = !entry.last().done()
+                    && debt(entry, ledger)
+                            .filter(debt -> !debt.remaining().isNone())
+                            .isPresent();
+            if (owed) {
+                burn.add(entry.last().topic());
             }
         }
-        return due;
+        return burn.isEmpty() ? Optional.empty() : Optional.of(new PendingDecision.Burn(burn));
     }
 
     /** Asks the others for their parts of this holder's debts. */
     List<Effect> collect(Ledger ledger, Collection<BrokerId> others) {
         List<Effect> requested = new ArrayList<>();
+        int collected = 0;
         for (KnownLimits.Entry entry : limits.unfinished()) {
             TopicName topic = entry.last().topic();
-            debt(entry, ledger).filter(debt -> !debt.remaining().isNone()).ifPresent(debt -> {
+            Optional<Debt> owed =
+                    debt(entry, ledger).filter(debt -> !debt.remaining().isNone());
+            if (owed.isPresent() && collected++ < MOST_AT_ONCE) {
                 int urgency = requests.merge(topic, 1, Integer::sum) / PATIENT_REQUESTS;
                 others.forEach(other ->
-                        requested.add(new Effect.Tell(other, new PeerMessage.Collect(topic, debt, urgency, me))));
-            });
+                        requested.add(new Effect.Tell(other, new PeerMessage.Collect(topic, owed.get(), urgency, me))));
+            }
         }
         return requested;
     }
@@ -93,11 +113,11 @@ final class LimitVersions {
                 .filter(debt -> debt.version() == entry.last().version());
     }
 
-    /** The own part of what a collector asks for; nothing if the request is about another version. */
-    Optional<PendingDecision> contribution(PeerMessage.Collect collect) {
+    /** The limit that a collector collects for; nothing if the request is about another version. */
+    Optional<Share> collectedFor(PeerMessage.Collect collect) {
         return limits.last(collect.topic())
                 .filter(last -> last.version() == collect.debt().version())
-                .map(last -> new PendingDecision.Contribute(collect, last.limit()));
+                .map(LimitRow::limit);
     }
 
     /** For versions that have waited long: claims those without a minter, and suspects the minters of the others. */

@@ -38,17 +38,18 @@ interface PendingDecision {
         }
     }
 
-    record Mint(KnownLimits.Entry entry) implements PendingDecision {
+    /** By what is known of the versions when its turn has come: one that is done must not be minted again. */
+    record Mint(KnownLimits limits, List<TopicName> topics) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.mint(entry.last(), entry.before());
+            return keeper.mint(limits.of(topics));
         }
     }
 
-    record Burn(TopicName topic) implements PendingDecision {
+    record Burn(List<TopicName> topics) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
-            return keeper.burn(topic);
+            return keeper.burn(topics);
         }
     }
 
@@ -69,16 +70,6 @@ interface PendingDecision {
         }
     }
 
-    /** Sends the own part of a debt to the collector, who burns it. */
-    record Contribute(PeerMessage.Collect collect, Share limit) implements PendingDecision {
-        @Override
-        public List<Effect> decide(Bookkeeper keeper) {
-            Holding mine = keeper.ledger().share(collect.topic());
-            Holding part = collect.debt().contribution(mine, limit, collect.urgency());
-            return debitIfPossible(keeper, collect.collector(), Map.of(collect.topic(), part));
-        }
-    }
-
     /** Sends parts that the TB adaptor ordered, or a new topic's first split. */
     record Distribute(Holder to, Map<TopicName, Share> parts) implements PendingDecision {
         @Override
@@ -91,7 +82,7 @@ interface PendingDecision {
     }
 
     /** Debits what there is to give, unless a transfer to that holder is open. */
-    private static List<Effect> debitIfPossible(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
+    static List<Effect> debitIfPossible(Bookkeeper keeper, Holder to, Map<TopicName, Holding> wanted) {
         Map<TopicName, Holding> something = new LinkedHashMap<>(wanted);
         something.values().removeIf(Holding::isNone);
         return something.isEmpty() || !keeper.canDebit(to) ? List.of() : keeper.debit(to, something);

@@ -55,6 +55,10 @@ final class Reserve {
         buddy = ring.buddy(me);
     }
 
+    void forgotten(Set<TopicName> topics) {
+        heldBefore.keySet().removeAll(topics);
+    }
+
     void sampled(List<GateSample> busy) {
         Set<TopicName> now = new HashSet<>();
         busy.forEach(sample -> {

@@ -151,6 +151,11 @@ public final class Retention {
         }
     }
 
+    /** The store does not have these names any more. */
+    void forgotten(Set<TopicName> topics) {
+        names.keySet().removeAll(topics);
+    }
+
     /** Answers count only if they are of this round: earlier ones were given before somebody inherited. */
     public long round() {
         return round;

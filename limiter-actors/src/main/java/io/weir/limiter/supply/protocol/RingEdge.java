@@ -104,7 +104,8 @@ final class RingEdge {
         return new Round(news, handOver(topics));
     }
 
-    private void forget(TopicName topic) {
+    void forget(TopicName topic) {
+        postponed.remove(topic);
         mine.remove(topic);
         lastTold.remove(topic);
         lastHeard.remove(topic);

@@ -13,6 +13,7 @@ import io.weir.limiter.supply.value.GateSample;
 import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.Holding;
 import io.weir.limiter.supply.value.LimitRow;
+import io.weir.limiter.supply.value.Transfer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -48,7 +49,13 @@ final class RingRounds {
     private final Consumer<PendingDecision> decide;
     private final Reserve reserve;
     private final Map<BrokerId, RingEdge> edges = new LinkedHashMap<>();
+    /** Of topics that have starved here under their limit of now. */
+    private final Map<TopicName, FarAsks> farAsks = new HashMap<>();
+
     private final Map<TopicName, SupplyEdge> steps = new HashMap<>();
+    /** Steps to brokers that are no neighbours. */
+    private final Map<TopicName, SupplyEdge> farSteps = new HashMap<>();
+
     /** Topics of which something may have changed since the last round. */
     private final Set<TopicName> changed = new HashSet<>();
 
@@ -91,10 +98,32 @@ final class RingRounds {
         changed.addAll(topics);
     }
 
+    /** It is stored that this transfer has arrived here. */
+    void credited(Transfer transfer) {
+        if (edges.containsKey(transfer.id().from().broker())) {
+            return;
+        }
+        for (TopicName topic : transfer.holdings().keySet()) {
+            if (farAsks.containsKey(topic)) {
+                farAsks.get(topic).given();
+            }
+        }
+    }
+
     /** These topics have a new limit, so their steps must be computed anew. */
     void newLimits(Set<TopicName> topics) {
         changed.addAll(topics);
         steps.keySet().removeAll(topics);
+        farSteps.keySet().removeAll(topics);
+        farAsks.keySet().removeAll(topics);
+    }
+
+    /** These names are forgotten. */
+    void forgotten(Set<TopicName> topics) {
+        changed.removeAll(topics);
+        steps.keySet().removeAll(topics);
+        reserve.forgotten(topics);
+        edges.values().forEach(edge -> topics.forEach(edge::forget));
     }
 
     /** @param members all other holders that are live and reachable */
@@ -104,6 +133,7 @@ final class RingRounds {
         }
         if (members.size() != others.size()) {
             steps.clear();
+            farSteps.clear();
         }
         others = members;
         changed.addAll(limits.topics());
@@ -186,6 +216,7 @@ final class RingRounds {
                 changed.add(topic);
             } else if (row.sharing() == Sharing.ADAPTOR || row.limit().isNone()) {
                 gone.add(topic);
+                steps.remove(topic);
             } else {
                 mine.add(new RingEdge.Mine(
                         new PeerMessage.ShareAndDemand(topic, share, demand(row), reserve.wanted(row)),
@@ -204,9 +235,11 @@ final class RingRounds {
     }
 
     /**
-     * A broker with waiting messages also tells one broker that is no neighbour, another each round; if that one is
-     * idle, it gives. Along the ring alone, supply with a burst of few messages could not get here: idle brokers in
-     * between have no use for it and can't take a part of it. (The seeds can move any part, so they do not need this.)
+     * A broker with waiting messages also tells some that are no neighbours ({@link FarAsks}); those with something to
+     * spare give. Along the ring alone, the time that supply takes to a hot spot grows with the square of the ring's
+     * size, and supply with a burst of few messages does not get there at all: idle brokers in between have no use for
+     * it and can't take a part of it. (Chords in the ring were tried, and the accelerated step: LAB.md says how they
+     * did.)
      */
     private void askFurther(List<RingEdge.Mine> mine) {
         List<Holder> far = new ArrayList<>(others.values());
@@ -226,10 +259,14 @@ final class RingRounds {
                         && (own.share().share().rateMicros() < own.demand().rateMicros()
                                 || own.demand().saturates(own.share().share())))
                 .toList();
-        if (!starving.isEmpty()) {
-            Holder asked = far.get((int) (rounds % far.size()));
-            out.accept(new Effect.Tell(asked.broker(), new PeerMessage.Indicators(me, starving)));
+        Map<Holder, List<PeerMessage.ShareAndDemand>> asked = new LinkedHashMap<>();
+        for (PeerMessage.ShareAndDemand own : starving) {
+            farAsks.computeIfAbsent(own.topic(), topic -> new FarAsks(me.hashCode()))
+                    .round(far)
+                    .forEach(holder -> asked.computeIfAbsent(holder, to -> new ArrayList<>())
+                            .add(own));
         }
+        asked.forEach((to, topics) -> out.accept(new Effect.Tell(to.broker(), new PeerMessage.Indicators(me, topics))));
     }
 
     /**
@@ -250,19 +287,29 @@ final class RingRounds {
 
     /** A static topic's shares are to be equal, which is the fill ratio's business, whatever the topic's indicator. */
     private SupplyEdge step(LimitRow row) {
-        return steps.computeIfAbsent(row.topic(), topic -> {
-            int members = others.size() + 1;
-            Limit limit = new Limit(
-                    Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
-                    Math.max(Limit.MICROS, row.limit().burstMicros()));
-            boolean fixed = row.sharing() == Sharing.STATIC;
-            return new SupplyEdge(
-                    limit,
-                    members,
-                    degree,
-                    fixed ? deadBand / STATIC_PARTS : deadBand,
-                    fixed ? Indicator.FILL_RATIO : row.indicator());
-        });
+        boolean fixed = row.sharing() == Sharing.STATIC;
+        return steps.computeIfAbsent(
+                row.topic(),
+                topic -> step(
+                        row,
+                        fixed ? deadBand / STATIC_PARTS : deadBand,
+                        fixed ? Indicator.FILL_RATIO : row.indicator()));
+    }
+
+    /**
+     * What one broker lacks, all others can spare together, though each has little beside what that one holds. So the
+     * dead bands of all of them are to be no wider together than a neighbour's.
+     */
+    private SupplyEdge farStep(LimitRow row) {
+        return farSteps.computeIfAbsent(
+                row.topic(), topic -> step(row, deadBand / (others.size() + 1), row.indicator()));
+    }
+
+    private SupplyEdge step(LimitRow row, double band, Indicator indicator) {
+        Limit limit = new Limit(
+                Math.max(Limit.MIN_RATE_MICROS, row.limit().rateMicros()),
+                Math.max(Limit.MICROS, row.limit().burstMicros()));
+        return new SupplyEdge(limit, others.size() + 1, degree, band, indicator);
     }
 
     void heard(PeerMessage.Indicators indicators) {
@@ -275,7 +322,7 @@ final class RingRounds {
         }
     }
 
-    /** An idle broker gives to one that starves and is no neighbour. */
+    /** A broker gives to one that starves and is no neighbour. */
     private record Relieve(RingRounds rounds, PeerMessage.Indicators starving) implements PendingDecision {
         @Override
         public List<Effect> decide(Bookkeeper keeper) {
@@ -286,31 +333,50 @@ final class RingRounds {
     private List<Effect> relieve(PeerMessage.Indicators starving) {
         Map<TopicName, Holding> given = new LinkedHashMap<>();
         for (PeerMessage.ShareAndDemand theirs : starving.topics()) {
-            TopicName topic = theirs.topic();
-            Optional<LimitRow> row = limits.last(topic)
+            Optional<LimitRow> row = limits.last(theirs.topic())
                     .filter(last -> last.sharing() == Sharing.GOSSIP || last.sharing() == Sharing.PLACED)
-                    .filter(last -> !last.limit().isNone() && demand(last).rateMicros() == 0);
+                    .filter(last -> !last.limit().isNone() && mayRelieve(demand(last), theirs));
             if (row.isPresent()) {
-                Holding mine = keeper.ledger().share(topic);
-                Holding part = RingStep.handedOver(
-                        keeper,
-                        step(row.get()),
-                        mine,
-                        demand(row.get()),
-                        theirs.share(),
-                        theirs.demand(),
-                        reserve.floors(
-                                topic,
-                                starving.from().broker(),
-                                mine.share(),
-                                theirs.share().share(),
-                                false));
+                Holding part = relief(starving.from(), row.get(), theirs);
                 if (!part.isNone()) {
-                    given.put(topic, part);
+                    given.put(theirs.topic(), part);
                 }
             }
         }
         return given.isEmpty() || !keeper.canDebit(starving.from()) ? List.of() : keeper.debit(starving.from(), given);
+    }
+
+    /**
+     * An idle broker gives to whoever starves. One with demand of its own gives only to one that is certain to need
+     * more than it has: somewhere in a large ring there is always a broker where messages happen to have waited for a
+     * window.
+     */
+    private static boolean mayRelieve(Demand mine, PeerMessage.ShareAndDemand theirs) {
+        return isIdle(mine)
+                || theirs.demand().leastNeedMicros() > theirs.share().share().rateMicros();
+    }
+
+    private static boolean isIdle(Demand demand) {
+        return demand.rateMicros() == 0;
+    }
+
+    /**
+     * Many may give at once, each without knowing of the others, so one with demand of its own keeps all that it may
+     * need: what is given too much was to spare.
+     */
+    private Holding relief(Holder to, LimitRow row, PeerMessage.ShareAndDemand theirs) {
+        Demand demand = demand(row);
+        Holding mine = keeper.ledger().share(row.topic());
+        SupplyEdge.Floors floors = reserve.floors(
+                row.topic(), to.broker(), mine.share(), theirs.share().share(), false);
+        return RingStep.handedOver(
+                keeper,
+                farStep(row),
+                mine,
+                demand,
+                theirs.share(),
+                theirs.demand(),
+                isIdle(demand) ? floors : floors.keeping(demand.mostNeed(mine.share())));
     }
 
     // ---- read by the node

@@ -61,6 +61,7 @@ public final class SupplyNode {
     private final LimitVersions versions;
     private final RingRounds ring;
     private final NewTopicSpread spread = new NewTopicSpread();
+    private final Contributions contributions = new Contributions();
     private final ArrayDeque<PendingDecision> pending = new ArrayDeque<>();
     /** Others' journals that were asked for and not answered yet. */
     private final Set<Holder> reading = new HashSet<>();
@@ -73,6 +74,13 @@ public final class SupplyNode {
 
     private boolean begun;
     private boolean recovered;
+    /** Whether topics of the events that are being stored owe something. */
+    private boolean lowered;
+    /** When all rows of limits were read, for deleted names that the store has forgotten; 0 before the first look. */
+    private long listedNs;
+
+    private boolean listNext;
+    private boolean listing;
     private final Looks looks = new Looks();
     private List<Effect> out = new ArrayList<>();
 
@@ -137,7 +145,7 @@ public final class SupplyNode {
         } else if (message instanceof PeerMessage.Indicators indicators) {
             ring.heard(indicators);
         } else if (message instanceof PeerMessage.Collect collect) {
-            versions.contribution(collect).ifPresent(this::decide);
+            onCollect(collect);
         } else if (message instanceof PeerMessage.Give give) {
             onGive(give);
         } else if (message instanceof PeerMessage.NeedsOf question) {
@@ -152,6 +160,9 @@ public final class SupplyNode {
             lookIf(looks.due());
         } else if (due instanceof Input.LookNow) {
             lookIf(looks.rowIsNew());
+        } else if (due instanceof Input.Inserted inserted) {
+            ring.newLimits(limits.read(inserted.rows()));
+            versions.due(keeper.ledger()).forEach(this::decide);
         } else if (due instanceof Input.RoundDue) {
             onRoundDue();
         } else if (due instanceof Input.ResendDue) {
@@ -173,6 +184,8 @@ public final class SupplyNode {
         } else if (answer instanceof Input.Looked looked) {
             onLooked(looked, nowNs);
         } else if (answer instanceof Input.LookFailed) {
+            listNext |= listing;
+            listing = false;
             planLook();
         } else if (answer instanceof Input.StepDone done) {
             out.addAll(heir.next(done.victim()));
@@ -210,16 +223,26 @@ public final class SupplyNode {
         if (event instanceof SupplyEvent.Minted minted
                 && limits.last(minted.topic()).map(LimitRow::first).orElse(false)) {
             spread.plan(minted.topic(), minted.minted().share(), ring.others().values());
-            spread.due(ring.others().values()).forEach(this::decide);
         } else if (event instanceof SupplyEvent.Inherited inherited) {
             out.addAll(heir.next(inherited.victim()));
         }
-        // At once rather than after the next look, so that a lowering ends as soon as the others have given.
-        if (event instanceof SupplyEvent.Minted minted && !minted.debt().isNone()) {
-            decide(new PendingDecision.Burn(minted.topic()));
+        lowered |= event instanceof SupplyEvent.Minted minted && !minted.debt().isNone();
+        if (event instanceof SupplyEvent.Credited credited) {
+            ring.credited(credited.transfer());
+            versions.owed(event.topics(), keeper.ledger()).ifPresent(this::decide);
+        } else if (event instanceof SupplyEvent.Minted && keeper.idle()) {
+            onAllMinted();
+        }
+    }
+
+    /** The last of the versions that were minted together is stored. */
+    private void onAllMinted() {
+        spread.due(ring.others().values()).forEach(this::decide);
+        if (lowered) {
+            lowered = false;
+            // At once rather than after the next look, so that a lowering ends as soon as the others have given.
+            versions.due(keeper.ledger()).forEach(this::decide);
             out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
-        } else if (event instanceof SupplyEvent.Credited) {
-            versions.owed(event.topics(), keeper.ledger()).forEach(this::decide);
         }
     }
 
@@ -227,7 +250,15 @@ public final class SupplyNode {
         if (acknowledged.to().equals(me)) {
             decide(new PendingDecision.Settle(acknowledged.transfer()));
             spread.due(ring.others().values()).forEach(this::decide);
+            contributions.due(ring.others().values()).forEach(this::decide);
         }
+    }
+
+    private void onCollect(PeerMessage.Collect collect) {
+        versions.collectedFor(collect).ifPresent(limit -> {
+            contributions.asked(collect, limit);
+            contributions.due(ring.others().values()).forEach(this::decide);
+        });
     }
 
     private void onGive(PeerMessage.Give give) {
@@ -240,7 +271,9 @@ public final class SupplyNode {
 
     private void lookIf(boolean now) {
         if (now) {
-            out.add(new Effect.ReadRows(limits.upTo()));
+            listing = listNext;
+            listNext = false;
+            out.add(new Effect.ReadRows(listing ? 0 : limits.upTo()));
         }
     }
 
@@ -255,11 +288,33 @@ public final class SupplyNode {
         retain(looked, nowNs);
         Set<TopicName> newVersions = limits.read(looked.limitsUpTo(), looked.limits());
         ring.newLimits(newVersions);
+        forget(looked, nowNs);
         versions.due(keeper.ledger()).forEach(this::decide);
         out.addAll(versions.collect(keeper.ledger(), ring.others().keySet()));
         Set<Holder> wanted = heir.wanted();
         wanted.addAll(closedDestinations(looked.rows()));
         readJournals(wanted);
+    }
+
+    /**
+     * Forgets what versions that are done leave behind. Now and then all rows are read: a deleted name that the store
+     * does not have any more is forgotten here, too.
+     */
+    private void forget(Input.Looked looked, long nowNs) {
+        Set<TopicName> read = looked.limits().stream().map(LimitRow::topic).collect(Collectors.toSet());
+        boolean first = listedNs == 0;
+        keeper.ledger().forgetSettled(first ? keeper.ledger().topics() : read, limits);
+        if (listing) {
+            Set<TopicName> forgotten = limits.forgetAllBut(read);
+            retention.forgotten(forgotten);
+            ring.forgotten(forgotten);
+        }
+        if (first || listing) {
+            listedNs = nowNs == 0 ? 1 : nowNs;
+        } else if (!listNext && nowNs - listedNs >= times.retentionNs() / 2 && limits.hasDeleted()) {
+            listNext = true;
+        }
+        listing = false;
     }
 
     /** Destinations of open transfers that are not live: their closed journals decide what becomes of the transfers. */

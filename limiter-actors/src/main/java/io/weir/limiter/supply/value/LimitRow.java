@@ -62,6 +62,11 @@ public record LimitRow(
         return new LimitRow(topic, version, limit, floorPermille, sharing, other, minter, done, first);
     }
 
+    /** The same of a name that the store had no version of. */
+    public LimitRow asFirst() {
+        return new LimitRow(topic, version, limit, floorPermille, sharing, indicator, minter, done, true);
+    }
+
     /** The version after this one, by the same indicator. */
     public Optional<LimitRow> next(Share newLimit, int newFloorPermille, Sharing newSharing) {
         return done

@@ -19,6 +19,7 @@ import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.Supply;
 import io.weir.limiter.supply.value.SupplyEvent;
 import io.weir.limiter.supply.value.Transfer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -248,5 +249,22 @@ class BookkeeperTest {
                 .isEqualTo(new Holding(
                         new Supply(5 * MICROS, 2 * MICROS, 2 * MICROS), new Supply(5 * MICROS, 2 * MICROS, MICROS)));
         assertThat(a.ledger().share(TOPIC).kept().share()).isEqualTo(new Share(5 * MICROS, 2 * MICROS));
+    }
+
+    @Test
+    void shouldStoreManyMintsTogetherAndCountEachWhenItIsCommitted() {
+        List<KnownLimits.Entry> versions = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            LimitRow row = new LimitRow(new TopicName("t" + i), 1, LIMIT, 0, Sharing.GOSSIP, Optional.of(A), i == 2);
+            versions.add(new KnownLimits.Entry(row, Share.NONE));
+        }
+        Append append = (Append) a.mint(versions).get(0);
+        assertThat(append.sequence()).isEqualTo(1);
+        assertThat(append.events()).as("not the one that is done").hasSize(2);
+        assertThat(a.committed()).contains(new Effect.MarkDone(new TopicName("t0"), 1));
+        assertThat(a.idle()).as("one is not stored yet").isFalse();
+        assertThat(a.committed()).contains(new Effect.MarkDone(new TopicName("t1"), 1));
+        assertThat(a.idle()).isTrue();
+        assertThat(a.ledger().sequence()).isEqualTo(2);
     }
 }

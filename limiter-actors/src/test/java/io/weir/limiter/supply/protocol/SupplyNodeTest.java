@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.config.value.BrokerId;
 import io.weir.config.value.TopicName;
 import io.weir.limiter.algorithm.Demand;
+import io.weir.limiter.algorithm.Estimate;
 import io.weir.limiter.algorithm.Share;
 import io.weir.limiter.algorithm.Sharing;
 import io.weir.limiter.supply.value.Account;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** One node, told what happens step by step; what many of them do together is the simulation's. */
@@ -55,7 +57,10 @@ class SupplyNodeTest {
             all.addAll(effects);
             Effect last = effects.get(effects.size() - 1);
             if (last instanceof Effect.Append append) {
-                effects = new ArrayList<>(tell(new Input.Committed(append.event())));
+                effects = new ArrayList<>();
+                for (SupplyEvent event : append.events()) {
+                    effects.addAll(tell(new Input.Committed(event)));
+                }
                 if (node.hasMore()) {
                     all.addAll(effects);
                     effects = tell(new Input.GoOn());
@@ -198,6 +203,79 @@ class SupplyNodeTest {
     }
 
     @Test
+    void shouldGiveWhatItCanSpareOnlyToAFarBrokerThatIsCertainToNeedMore() {
+        begin("b2", "b3", "b4");
+        mint(100, 100);
+        Holder far = holder("b3", 1);
+        look(
+                LeaseRow.registered(ME),
+                LeaseRow.registered(PEER),
+                LeaseRow.registered(far),
+                LeaseRow.registered(holder("b4", 1)));
+        tell(new Input.RoundDue());
+        Holding held = node.ledger().share(TOPIC);
+        Estimate mine = new Estimate(30 * MICROS, 40 * MICROS, 50 * MICROS);
+        carryOut(new Input.Sampled(
+                0,
+                List.of(new GateSample(
+                        TOPIC, held, new Demand(mine, Estimate.exactly(10 * MICROS), Estimate.NONE), 0, false))));
+        Estimate wide = new Estimate(5 * MICROS, 30 * MICROS, 60 * MICROS);
+        assertThat(carryOut(asks(far, new Demand(wide, Estimate.exactly(MICROS), Estimate.exactly(2 * MICROS)))))
+                .as("10 may be enough")
+                .noneMatch(Effect.RemoveAtGate.class::isInstance);
+        List<Effect> effects =
+                carryOut(asks(far, new Demand(wide, Estimate.exactly(MICROS), Estimate.exactly(200 * MICROS))));
+        assertThat(effects)
+                .filteredOn(Effect.Send.class::isInstance)
+                .singleElement()
+                .satisfies(effect -> {
+                    Transfer transfer = ((Effect.Send) effect).transfer();
+                    assertThat(transfer.id().to()).isEqualTo(far);
+                    assertThat(transfer.holdings().get(TOPIC).share().rateMicros())
+                            .as("half of what lies above the most that it may need")
+                            .isEqualTo(25 * MICROS);
+                });
+    }
+
+    private static PeerMessage.Indicators asks(Holder from, Demand demand) {
+        Holding ten = Holding.of(new Share(10 * MICROS, 10 * MICROS), 0);
+        return new PeerMessage.Indicators(from, List.of(new PeerMessage.ShareAndDemand(TOPIC, ten, demand, false)));
+    }
+
+    @Test
+    void shouldAskMoreFarBrokersAfterOneOfThemGave() {
+        begin("b2", "b3", "b4", "b5", "b6");
+        mint(10, 10);
+        List<LeaseRow> all = new ArrayList<>(List.of(LeaseRow.registered(ME)));
+        for (String other : List.of("b2", "b3", "b4", "b5", "b6")) {
+            all.add(LeaseRow.registered(holder(other, 1)));
+        }
+        look(all.toArray(LeaseRow[]::new));
+        assertThat(farAsked()).hasSize(1);
+        assertThat(farAsked()).hasSize(1);
+        Holder far = holder("b4", 1);
+        Holding one = Holding.of(new Share(MICROS, MICROS), 0);
+        carryOut(new PeerMessage.Sent(new Transfer(new Transfer.Id(far, ME, 1), Map.of(TOPIC, one)), far));
+        assertThat(farAsked()).hasSize(2);
+        carryOut(transfer(1));
+        assertThat(farAsked()).as("a neighbour's gift is no reason").hasSize(1);
+        Map<TopicName, Holding> other = Map.of(new TopicName("other"), one);
+        carryOut(new PeerMessage.Sent(new Transfer(new Transfer.Id(far, ME, 2), other), far));
+        assertThat(farAsked()).as("another topic's gift is none either").hasSize(1);
+    }
+
+    /** Who is asked in a round of a broker that starves, its neighbours aside. */
+    private List<String> farAsked() {
+        tell(new Input.RoundDue());
+        Holding held = node.ledger().share(TOPIC);
+        Demand much = new Demand(100 * MICROS, 10 * MICROS);
+        List<Effect> effects = carryOut(new Input.Sampled(0, List.of(new GateSample(TOPIC, held, much, 5, false))));
+        return Stream.of("b3", "b4", "b5")
+                .filter(broker -> !toldTo(broker, effects).isEmpty())
+                .toList();
+    }
+
+    @Test
     void shouldTellWhenTheGatesHoldMoreThanTheJournal() {
         begin();
         mint(10, 10);
@@ -238,5 +316,74 @@ class SupplyNodeTest {
                         effect instanceof Effect.Append append && append.event() instanceof SupplyEvent.Inherited);
         assertThat(tell(new Input.VictimRead(claimed, Optional.empty())))
                 .containsExactly(new Effect.MarkInherited(PEER, Account.LEASED));
+    }
+
+    private static List<LimitRow> rows(long version, Share limit, boolean done) {
+        List<LimitRow> rows = new ArrayList<>();
+        for (int i = 0; i < 3_000; i++) {
+            TopicName topic = new TopicName("passing-" + i + "#ephemeral");
+            rows.add(new LimitRow(topic, version, limit, 0, Sharing.GOSSIP, Optional.of(ME), done));
+        }
+        return rows;
+    }
+
+    private List<Effect> looked(long upTo, List<LimitRow> rows) {
+        return carryOut(new Input.Looked(List.of(LeaseRow.registered(ME)), upTo, rows));
+    }
+
+    private static long appends(List<Effect> effects) {
+        return effects.stream()
+                .filter(effect -> effect instanceof Effect.Append)
+                .count();
+    }
+
+    @Test
+    void shouldMintManyTopicsWithFewWritesAndForgetThemAllWhenTheyAreGone() {
+        Share limit = new Share(10 * MICROS, 5 * MICROS);
+        begin();
+        List<LimitRow> created = rows(1, limit, false);
+        long writes = 0;
+        for (int look = 0; look < 10; look++) {
+            writes += appends(looked(1, created));
+        }
+        assertThat(node.ledger().shares()).hasSize(created.size());
+        assertThat(writes).as("one for hundreds").isLessThan(10);
+        looked(2, rows(1, limit, true));
+
+        List<LimitRow> deleted = rows(2, Share.NONE, false);
+        writes = 0;
+        for (int look = 0; look < 20; look++) {
+            writes += appends(looked(3, deleted));
+        }
+        assertThat(node.ledger().shares()).isEmpty();
+        assertThat(writes).as("one for hundreds").isLessThan(20);
+        looked(4, rows(2, Share.NONE, true));
+
+        assertThat(node.ledger().topics()).as("minted, owed or held").isEmpty();
+        Ledger.Snapshot snapshot = node.ledger().snapshot();
+        assertThat(snapshot.minted()).isEmpty();
+        assertThat(snapshot.debts()).isEmpty();
+        assertThat(snapshot.shares()).isEmpty();
+        assertThat(node.limits().entries()).as("the store has them still").hasSize(created.size());
+
+        nowNs += TIMES.retentionNs();
+        looked(4, List.of());
+        assertThat(tell(new Input.LookDue())).contains(new Effect.ReadRows(0));
+        looked(4, List.of());
+        assertThat(node.limits().entries()).isEmpty();
+        assertThat(node.limits().topics()).isEmpty();
+    }
+
+    @Test
+    void shouldNotMintAgainWhatIsDoneThoughTheDecisionWaitedAndTheLedgerForgot() {
+        begin();
+        mint(10, 5);
+        LimitRow row =
+                new LimitRow(TOPIC, 1, new Share(10 * MICROS, 5 * MICROS), 0, Sharing.GOSSIP, Optional.of(ME), false);
+        looked(2, List.of(row.finished()));
+        assertThat(node.ledger().snapshot().minted()).isEmpty();
+        assertThat(appends(looked(2, List.of(row)))).as("an old row").isZero();
+        assertThat(appends(carryOut(new Input.Inserted(List.of(row))))).isZero();
+        assertThat(node.ledger().share(TOPIC).share()).isEqualTo(row.limit());
     }
 }

@@ -247,6 +247,33 @@ class SupplyCodecTest {
         }
     }
 
+    /** Only these two: anything else would be a fault of the reader's, and Akka would end the connection for it. */
+    @ParameterizedTest
+    @MethodSource("told")
+    void shouldRefuseOrReadWhatAHostileBrokerTells(Class<?> type) {
+        long seed = new Random().nextLong();
+        Random random = new Random(seed);
+        SupplySerializer serializer = new SupplySerializer();
+        int refused = 0;
+        for (int i = 0; i < 5_000; i++) {
+            Object any = any(type, random);
+            Object message = any instanceof PeerMessage told ? new SupplyCoordinator.Mail(told) : any;
+            byte[] bytes = serializer.toBinary(message);
+            for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
+                bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+            }
+            byte[] cut = random.nextInt(4) == 0 ? Arrays.copyOf(bytes, random.nextInt(2 * bytes.length)) : bytes;
+            try {
+                serializer.fromBinary(cut, serializer.manifest(message));
+            } catch (IllegalArgumentException | NotSerializableException e) {
+                refused++;
+            } catch (RuntimeException e) {
+                throw new AssertionError("seed " + seed, e);
+            }
+        }
+        assertThat(refused).as("seed %d", seed).isBetween(1_000, 5_000);
+    }
+
     private static Stream<Class<?>> told() {
         return Stream.concat(
                 Arrays.stream(PeerMessage.class.getPermittedSubclasses()), Stream.of(Adaptor.Reported.class));

@@ -48,6 +48,7 @@ import picocli.CommandLine.Spec;
             "  weir lab list                            what there is",
             "  weir lab drl-penalty                     one experiment, as text",
             "  weir lab drl-penalty --seeds 5 -o json   with five seeds, for a script",
+            "  weir lab drl-penalty --set measured=FILE beside what 'bench penalty' measured",
             "  weir lab gdrl-scale --csv s.csv --plot . tables to a file, charts to here",
             "  weir lab all --csv out/ --plot out/      everything; one CSV file a table",
             "",

@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         description = {
             "Where topics' publishers are at home: the brokers at which their messages pass the limit.",
-            "Works in clusters whose brokers have weir.placement.enabled = on."
+            "Topics are placed that a publisher registers for (CLIENTS.md), or all with weir.placement.enabled = on."
         },
         footer = {
             "",
@@ -57,7 +57,9 @@ public final class PlacementCommand implements CliCommand {
             description = "Every broker's capacity, and every topic's parts with rate, quota, groups and p99.",
             footer = {
                 "",
-                "p99 is from a message's arrival at a broker to its passing the limit: what placement can do something about.",
+                "p99 is from a message's arrival at the cluster until a consumer, at any broker, had it, or could have had it:",
+                "what placement can do something about. 'limit' is the part of it up to passing the limit. Messages that waited",
+                "for a consumer are 'late', with the time until one had them.",
                 "",
                 "Example:",
                 "  weir placement list -o json | jq '.topics[] | select(.state == \"KEPT_BEST\") | .topic'"
@@ -69,6 +71,11 @@ public final class PlacementCommand implements CliCommand {
             return ExitCode.OK;
         }
         output.printf("policy %s, %d publishers, decided by %s%n%n", all.policy(), all.publishers(), all.decidedBy());
+        if (all.brokers().isEmpty() && all.topics().isEmpty()) {
+            output.println("nothing is placed: no publisher has registered by its rate or group (CLIENTS.md), and"
+                    + " weir.placement.enabled is not on for all topics");
+            return ExitCode.OK;
+        }
         output.printf("%-12s %12s %12s %12s%n", "BROKER", "CAPACITY/S", "ALLOCATED", "ROOM");
         for (PlacementView.OfBroker broker : all.brokers()) {
             output.printf(
@@ -121,20 +128,25 @@ public final class PlacementCommand implements CliCommand {
                 remark);
         for (PlacementView.OfPart part : topic.brokers()) {
             output.printf(
-                    "  %-30s %-10s %10d %12.0f  quota %.0f, %d groups, p99 %s%s%n",
+                    "  %-30s %-10s %10d %12.0f  quota %.0f, %d groups, p99 %s%s%s%s%n",
                     part.broker(),
                     "",
                     part.publishers(),
                     part.rate(),
                     part.quota(),
                     part.groups(),
-                    part.measuredP99Ms() == null
-                            ? "not measured"
-                            : TopicDescribeCommand.amount(part.measuredP99Ms()) + " ms",
-                    part.predictedP99Ms() == null
+                    part.measuredP99Ms() == null ? "not measured" : ms(part.measuredP99Ms()),
+                    part.predictedP99Ms() == null ? "" : " (predicted " + ms(part.predictedP99Ms()) + ")",
+                    part.accessP99Ms() == null ? "" : ", limit " + ms(part.accessP99Ms()),
+                    part.lateP99Ms() == null
                             ? ""
-                            : " (predicted " + TopicDescribeCommand.amount(part.predictedP99Ms()) + " ms)");
+                            : ", late " + TopicDescribeCommand.amount(part.lateRate()) + "/s, p99 "
+                                    + ms(part.lateP99Ms()));
         }
+    }
+
+    private static String ms(double amount) {
+        return TopicDescribeCommand.amount(amount) + " ms";
     }
 
     private static void printGroups(PlacementView.OfTopic topic, Output output) {

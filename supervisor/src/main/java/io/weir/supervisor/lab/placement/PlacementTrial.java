@@ -261,7 +261,7 @@ final class PlacementTrial {
         Arrays.setAll(profiled.member(), i -> memberOf[profiled.member()[i]]);
         this.trace = profiled;
         Limit limit = PublisherTraffic.limit(setup.kind(), trace, NO_WAIT);
-        this.topic = new PlacedTopic(TOPIC, limit, SLO, setup.kind().batch());
+        this.topic = new PlacedTopic(TOPIC, limit, SLO);
     }
 
     /** The publishers by the groups that are found in a minute, by brokers that report as real ones do. */
@@ -275,9 +275,11 @@ final class PlacementTrial {
         int[] publishers = IntStream.range(0, setup.kind().publishers()).toArray();
         double[] rates = new double[publishers.length];
         Arrays.fill(rates, setup.kind().rate());
+        double[] sizes = new double[publishers.length];
+        Arrays.fill(sizes, setup.kind().batch());
         int[] groups = new int[publishers.length];
         Arrays.setAll(groups, publisher -> finder.groupOf(publisher + 1L));
-        return TopicMembers.of(publishers, rates, groups);
+        return TopicMembers.of(publishers, rates, sizes, groups);
     }
 
     private SplittableRandom random(Chance of) {

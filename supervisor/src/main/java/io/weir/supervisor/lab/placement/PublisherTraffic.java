@@ -45,7 +45,7 @@ final class PublisherTraffic {
         }
 
         TopicMembers members() {
-            return TopicMembers.even(publishers, rate, groupSize);
+            return TopicMembers.even(publishers, rate, batch, groupSize);
         }
     }
 

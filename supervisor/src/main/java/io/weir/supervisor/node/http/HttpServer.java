@@ -3,9 +3,11 @@ package io.weir.supervisor.node.http;
 import static akka.http.javadsl.model.HttpMethods.GET;
 import static akka.http.javadsl.model.HttpMethods.POST;
 
+import akka.NotUsed;
 import akka.actor.typed.ActorSystem;
 import akka.actor.typed.javadsl.Behaviors;
 import akka.http.javadsl.Http;
+import akka.http.javadsl.IncomingConnection;
 import akka.http.javadsl.ServerBinding;
 import akka.http.javadsl.model.HttpMethod;
 import akka.http.javadsl.model.HttpMethods;
@@ -15,7 +17,13 @@ import akka.http.javadsl.model.StatusCodes;
 import akka.http.javadsl.model.headers.Allow;
 import akka.http.javadsl.model.headers.HttpChallenge;
 import akka.http.javadsl.model.headers.WWWAuthenticate;
-import akka.japi.function.Function;
+import akka.stream.KillSwitches;
+import akka.stream.UniqueKillSwitch;
+import akka.stream.javadsl.Flow;
+import akka.stream.javadsl.Keep;
+import akka.stream.javadsl.RunnableGraph;
+import akka.stream.javadsl.Sink;
+import akka.stream.javadsl.Source;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
 import io.weir.config.WeirSettings.HttpSettings;
@@ -57,8 +65,8 @@ import org.slf4j.LoggerFactory;
  * the process lives, also while the broker is removed and joins again.
  *
  * <pre>
- * GET  /alive    200 while the process runs
- * GET  /ready    200 when the broker is up and its state is recovered, else 503; the body says what is missing
+ * GET  /alive    200 while the process runs and its message path goes on, else 503
+ * GET  /ready    200 when the broker is up, recovered and may admit, else 503; the body says what is missing
  * GET  /metrics  Prometheus
  * GET  /status   {@link BrokerStatus}
  * GET  /openapi.yaml   all of it, described
@@ -73,6 +81,15 @@ import org.slf4j.LoggerFactory;
 public final class HttpServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HttpServer.class);
     private static final Duration CLOSE_GRACE = Duration.ofSeconds(1);
+    private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+    /**
+     * The message path begins a turn every ten seconds or sooner. A broker that has not for so long hangs, and a new
+     * process is the only help.
+     */
+    private static final Duration STUCK_AFTER = Duration.ofSeconds(30);
+    /** For those who ask whether the broker is well: whoever asks may name it as it likes, and learns nothing else. */
+    private static final List<List<String>> PROBES = List.of(List.of("alive"), List.of("ready"));
+
     /** For all bodies that are being read at a time. What has been read counts with its publications. */
     private static final long MOST_READING_BYTES = 64L << 20;
 
@@ -85,6 +102,8 @@ public final class HttpServer implements AutoCloseable {
     private final ActorSystem<Void> system;
     private final RouteTable table;
     private final Call.Reading reading = new Call.Reading(MOST_READING_BYTES);
+    private final HostNames names;
+    private final HttpConnections connections;
     private final ServerBinding binding;
 
     public static HttpServer start(BrokerProcess broker, BrokerTopics topics, HttpSettings settings, Config akka) {
@@ -119,17 +138,69 @@ public final class HttpServer implements AutoCloseable {
         this.rights = topics.rights();
         this.system = system;
         this.table = table(broker, topics, metrics);
+        this.names = new HostNames(broker.settings());
+        this.connections = new HttpConnections(settings.maxConnections(), settings.maxConnectionsPerAddress());
         this.binding = Http.get(system)
                 .newServerAt(settings.address().host(), settings.address().port())
-                .bind((Function<HttpRequest, CompletionStage<HttpResponse>>) this::answer)
+                .connectionSource()
+                .to(Sink.foreach(this::serve))
+                .run(system)
                 .toCompletableFuture()
                 .join();
+        system.scheduler()
+                .scheduleWithFixedDelay(
+                        LOOK_EVERY,
+                        LOOK_EVERY,
+                        () -> connections.closeIdleSince(
+                                System.nanoTime() - settings.idleTimeout().toNanos()),
+                        system.executionContext());
+    }
+
+    /** Must not throw: the server would end with it. */
+    private void serve(IncomingConnection incoming) {
+        CompletableFuture<UniqueKillSwitch> end = new CompletableFuture<>();
+        Optional<HttpConnections.Connection> place = connections.came(
+                incoming.remoteAddress().getAddress(),
+                () -> end.thenAccept(UniqueKillSwitch::shutdown),
+                System.nanoTime());
+        if (place.isEmpty()) {
+            refuse(incoming);
+            return;
+        }
+        HttpConnections.Connection connection = place.get();
+        Flow<HttpRequest, HttpResponse, UniqueKillSwitch> answers = Flow.of(HttpRequest.class)
+                .viaMat(KillSwitches.single(), Keep.right())
+                .mapAsync(1, request -> {
+                    connection.begin();
+                    return answer(request).whenComplete((answer, failure) -> connection.end(System.nanoTime()));
+                })
+                .watchTermination((ended, done) -> {
+                    done.whenComplete((nothing, failure) -> connection.gone());
+                    return ended;
+                });
+        RunnableGraph<UniqueKillSwitch> both = incoming.flow().joinMat(answers, Keep.right());
+        try {
+            end.complete(both.run(system));
+        } catch (RuntimeException e) {
+            connection.gone();
+            LOG.debug("A connection could not be served", e);
+        }
+    }
+
+    private void refuse(IncomingConnection incoming) {
+        try {
+            Flow<HttpRequest, HttpResponse, NotUsed> nothing =
+                    Flow.fromSinkAndSourceCoupled(Sink.cancelled(), Source.empty());
+            incoming.flow().join(nothing).run(system);
+        } catch (RuntimeException e) {
+            LOG.debug("A connection could not be refused", e);
+        }
     }
 
     /** Nothing is asked of the broker before a call comes. */
     static RouteTable table(BrokerProcess broker, BrokerTopics topics, BrokerMetrics metrics) {
         List<Route> routes = new ArrayList<>(List.of(
-                Route.now(GET, "/alive", Access.FREE, call -> Answers.text("text/plain; charset=utf-8", "alive\n")),
+                Route.now(GET, "/alive", Access.FREE, call -> alive(topics.turnAge())),
                 Route.now(GET, "/ready", Access.FREE, call -> ready(broker)),
                 Route.now(
                         GET,
@@ -169,10 +240,14 @@ public final class HttpServer implements AutoCloseable {
                 "UNAVAILABLE",
                 "there was no answer within weir.http.request-timeout, "
                         + settings.requestTimeout().toMillis() + " ms: try again"));
+        String host = request.getUri().host().address();
+        boolean meant = names.include(host) || PROBES.contains(segments);
         return answer(
-                        allowed -> found.isEmpty()
-                                ? NsqdRoutes.now(nothingThere(method, segments))
-                                : answer(found.get().route(), allowed),
+                        allowed -> !meant
+                                ? NsqdRoutes.now(misdirected(host))
+                                : found.isEmpty()
+                                        ? NsqdRoutes.now(nothingThere(method, segments))
+                                        : answer(found.get().route(), allowed),
                         call)
                 .thenCompose(answer -> call.end().thenApply(done -> answer));
     }
@@ -204,6 +279,13 @@ public final class HttpServer implements AutoCloseable {
                         "METHOD_NOT_ALLOWED",
                         method.name() + " is not a method of this path")
                 .addHeader(Allow.create(methods.toArray(HttpMethod[]::new)));
+    }
+
+    private static HttpResponse misdirected(String host) {
+        return Answers.error(
+                StatusCodes.MISDIRECTED_REQUEST,
+                "UNKNOWN_HOST",
+                "this broker is not asked for as '" + host + "': use its address, or add the name to weir.http.names");
     }
 
     /** 400 if the request was wrong, 503 if it could not be carried out just now. */
@@ -287,6 +369,15 @@ public final class HttpServer implements AutoCloseable {
         }
     }
 
+    static HttpResponse alive(Duration turnAge) {
+        return turnAge.compareTo(STUCK_AFTER) < 0
+                ? Answers.text("text/plain; charset=utf-8", "alive\n")
+                : Answers.text(
+                                "text/plain; charset=utf-8",
+                                "not alive: the message path has not gone on for " + turnAge.toSeconds() + " s\n")
+                        .withStatus(StatusCodes.SERVICE_UNAVAILABLE);
+    }
+
     private static HttpResponse ready(BrokerProcess broker) {
         Readiness readiness = broker.readiness();
         return Answers.json(readiness.ready() ? StatusCodes.OK : StatusCodes.SERVICE_UNAVAILABLE, readiness);
@@ -309,7 +400,8 @@ public final class HttpServer implements AutoCloseable {
     @Override
     public void close() {
         try {
-            binding.terminate(CLOSE_GRACE).toCompletableFuture().get(2, TimeUnit.SECONDS);
+            binding.unbind().toCompletableFuture().get(2, TimeUnit.SECONDS);
+            connections.closeAll(CLOSE_GRACE);
             system.terminate();
             system.getWhenTerminated().toCompletableFuture().get(2, TimeUnit.SECONDS);
         } catch (InterruptedException e) {

@@ -1,8 +1,8 @@
 package io.weir.supervisor.node.http;
 
-import io.weir.config.value.TopicName;
 import io.weir.supervisor.node.BrokerProcess;
 import io.weir.topics.algorithm.DelayTotals;
+import io.weir.topics.path.TopicLook;
 import io.weir.topics.path.TopicStats;
 import io.weir.transport.gateway.ClientStats;
 import io.weir.transport.gateway.GatewayLoop;
@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * This broker's topics as an nsqd shows its own. Messages are in memory, so the backend's depth is always 0, and
@@ -96,6 +97,8 @@ record NsqStats(
     /**
      * One channel of it.
      *
+     * @param inFlightCount messages that this broker let in and that are with consumers, at whichever broker; over all
+     *     brokers each counts once. What consumers here hold is with the clients
      * @param clientCount its consumers at this broker, actors included
      * @param clients those of them that came by the TCP port
      * @param droppedCount messages that gave way to newer ones; nsqd would have them on disk
@@ -179,12 +182,10 @@ record NsqStats(
     }
 
     /** @param clients empty if they were not asked for */
-    static NsqStats of(
-            BrokerProcess broker,
-            List<TopicStats> found,
-            Map<TopicName, DelayTotals> delays,
-            List<ClientStats> clients,
-            Wanted wanted) {
+    static NsqStats of(BrokerProcess broker, List<TopicLook> found, List<ClientStats> clients, Wanted wanted) {
+        Map<ClientStats.Subscribed, List<ClientStats>> bySubscription = clients.stream()
+                .filter(client -> client.subscription().isPresent())
+                .collect(Collectors.groupingBy(client -> client.subscription().get()));
         return new NsqStats(
                 GatewayLoop.VERSION,
                 broker.readiness().ready()
@@ -192,16 +193,20 @@ record NsqStats(
                         : "NOK - " + String.join("; ", broker.readiness().waitingFor()),
                 startTimeS(broker),
                 found.stream()
-                        .filter(wanted::includes)
-                        .sorted(Comparator.comparing(topic -> topic.topic().value()))
-                        .map(topic ->
-                                topic(topic, delays.getOrDefault(topic.topic(), DelayTotals.NONE), clients, wanted))
+                        .filter(topic -> wanted.includes(topic.stats()))
+                        .sorted(Comparator.comparing(
+                                topic -> topic.stats().topic().value()))
+                        .map(topic -> topic(topic.stats(), topic.delays(), bySubscription, wanted))
                         .toList(),
                 wanted.memory ? Memory.now() : null,
                 List.of());
     }
 
-    private static Topic topic(TopicStats topic, DelayTotals delays, List<ClientStats> clients, Wanted wanted) {
+    private static Topic topic(
+            TopicStats topic,
+            DelayTotals delays,
+            Map<ClientStats.Subscribed, List<ClientStats>> clients,
+            Wanted wanted) {
         return new Topic(
                 topic.topic().value(),
                 topic.channels().stream()
@@ -219,21 +224,20 @@ record NsqStats(
                 AccessDelay.of(delays, wanted.delayClasses));
     }
 
-    private static Channel channel(String topic, TopicStats.ChannelStats channel, List<ClientStats> clients) {
-        Optional<ClientStats.Subscribed> subscription = Optional.of(new ClientStats.Subscribed(topic, channel.name()));
+    private static Channel channel(
+            String topic, TopicStats.ChannelStats channel, Map<ClientStats.Subscribed, List<ClientStats>> clients) {
         return new Channel(
                 channel.name(),
                 channel.queued(),
                 0,
-                channel.inFlight(),
-                channel.deferred(),
+                channel.ownInFlight(),
+                channel.ownDeferred(),
                 channel.received(),
                 channel.requeued(),
                 channel.timedOut(),
                 channel.dropped(),
                 channel.localConsumers(),
-                clients.stream()
-                        .filter(client -> client.subscription().equals(subscription))
+                clients.getOrDefault(new ClientStats.Subscribed(topic, channel.name()), List.of()).stream()
                         .map(Client::of)
                         .toList(),
                 channel.paused(),

@@ -10,13 +10,13 @@ import io.weir.config.value.ChannelName;
 import io.weir.config.value.TopicName;
 import io.weir.supervisor.node.BrokerProcess;
 import io.weir.supervisor.node.BrokerTopics;
+import io.weir.supervisor.node.PathView;
 import io.weir.supervisor.node.Refusal;
 import io.weir.supervisor.node.TopicAdmin;
 import io.weir.supervisor.node.http.RouteTable.Access;
 import io.weir.supervisor.node.http.RouteTable.Handler;
 import io.weir.supervisor.node.http.RouteTable.Route;
 import io.weir.supervisor.store.BrokerRegistry.RegisteredBroker;
-import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.api.InProcessPublisher;
 import io.weir.topics.definition.Topic;
 import io.weir.topics.definition.TopicDefinition;
@@ -30,7 +30,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -56,6 +55,7 @@ final class NsqdRoutes {
 
     private final BrokerProcess broker;
     private final BrokerTopics topics;
+    private volatile Rendering lastRendering;
 
     NsqdRoutes(BrokerProcess broker, BrokerTopics topics) {
         this.broker = broker;
@@ -70,33 +70,35 @@ final class NsqdRoutes {
                 route(GET, "/info", Access.FREE, call -> now(Answers.nsq(info()))),
                 route(GET, "/stats", Access.FREE, this::stats),
                 route(POST, "/topic/create", Access.ADMIN, this::createTopic),
-                route(POST, "/topic/delete", Access.ADMIN, call -> changeTopic(call, TopicAdmin::delete)),
+                route(POST, "/topic/delete", Access.ADMIN, this::deleteTopic),
                 route(POST, "/topic/empty", Access.ADMIN, this::emptyTopic),
                 route(
                         POST,
                         "/topic/pause",
                         Access.ADMIN,
-                        call -> changeTopic(call, (cluster, topic) -> cluster.pause(topic, true))),
+                        call -> changeTopic(call, (cluster, topic) -> pause(cluster, topic, true))),
                 route(
                         POST,
                         "/topic/unpause",
                         Access.ADMIN,
-                        call -> changeTopic(call, (cluster, topic) -> cluster.pause(topic, false))),
+                        call -> changeTopic(call, (cluster, topic) -> pause(cluster, topic, false))),
                 route(POST, "/channel/create", Access.ADMIN, this::createChannel),
-                route(POST, "/channel/delete", Access.ADMIN, call -> changeChannel(call, TopicAdmin::deleteChannel)),
+                route(POST, "/channel/delete", Access.ADMIN, this::deleteChannel),
                 route(POST, "/channel/empty", Access.ADMIN, this::emptyChannel),
                 route(
                         POST,
                         "/channel/pause",
                         Access.ADMIN,
                         call -> changeChannel(
-                                call, (cluster, topic, channel) -> cluster.setChannel(topic, channel, true))),
+                                call, (cluster, topic, channel) -> cluster.setChannel(topic, channel, true)
+                                        .thenCompose(broker::toldEverywhere))),
                 route(
                         POST,
                         "/channel/unpause",
                         Access.ADMIN,
                         call -> changeChannel(
-                                call, (cluster, topic, channel) -> cluster.setChannel(topic, channel, false))));
+                                call, (cluster, topic, channel) -> cluster.setChannel(topic, channel, false)
+                                        .thenCompose(broker::toldEverywhere))));
     }
 
     /** With nsqd's header, also where something is wrong. */
@@ -110,7 +112,7 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publish(Call call) {
-        InProcessPublisher intake = intake();
+        InProcessPublisher intake = intake(call);
         InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         long deferMs = call.parameter("defer")
@@ -127,7 +129,7 @@ final class NsqdRoutes {
     }
 
     private CompletionStage<HttpResponse> publishBatch(Call call) {
-        InProcessPublisher intake = intake();
+        InProcessPublisher intake = intake(call);
         InProcessPublisher.Bounds bounds = topics.intakeBounds();
         String topic = topic(call, "INVALID_TOPIC").value();
         boolean binary = call.flag("binary", false);
@@ -169,10 +171,11 @@ final class NsqdRoutes {
         }
     }
 
-    private InProcessPublisher intake() {
+    private InProcessPublisher intake(Call call) {
         return topics.intake()
                 .orElseThrow(() ->
-                        new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting"));
+                        new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting"))
+                .by(call.bearer().flatMap(topics.rights()::grant).orElse(null));
     }
 
     private static long deferMs(String text, long mostMs) {
@@ -309,17 +312,30 @@ final class NsqdRoutes {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", "this broker is only starting");
         }
         CompletionStage<List<ClientStats>> clients =
-                wanted.clients() ? topics.path().clients() : CompletableFuture.completedFuture(List.of());
-        CompletionStage<Map<TopicName, DelayTotals>> delays = topics.path().delays(wanted.topic());
-        return topics.path()
-                .stats()
-                .thenCompose(found -> delays.thenCombineAsync(
-                        clients,
-                        (totals, connected) -> {
-                            NsqStats stats = NsqStats.of(broker, found, totals, connected, wanted);
-                            return json ? Answers.nsq(stats) : Answers.nsqText(stats.text());
-                        },
-                        call.executor()));
+                wanted.clients() ? topics.lookAtClients() : CompletableFuture.completedFuture(List.of());
+        return topics.look()
+                .thenCombineAsync(
+                        clients, (view, connected) -> rendered(view, connected, wanted, json), call.executor());
+    }
+
+    /** Whoever asks for the same of the same look gets the same answer, written once. */
+    private HttpResponse rendered(PathView view, List<ClientStats> clients, NsqStats.Wanted wanted, boolean json) {
+        Rendering last = lastRendering;
+        Rendering wish = new Rendering(view, clients, wanted, json, null);
+        if (last != null && last.isOf(wish)) {
+            return last.answer;
+        }
+        NsqStats stats = NsqStats.of(broker, view.topics(), clients, wanted);
+        HttpResponse answer = json ? Answers.nsq(stats) : Answers.nsqText(stats.text());
+        lastRendering = new Rendering(view, clients, wanted, json, answer);
+        return answer;
+    }
+
+    private record Rendering(
+            PathView view, List<ClientStats> clients, NsqStats.Wanted wanted, boolean json, HttpResponse answer) {
+        private boolean isOf(Rendering other) {
+            return view == other.view && clients == other.clients && json == other.json && wanted.equals(other.wanted);
+        }
     }
 
     /** What this broker is, in nsqd's words. */
@@ -368,6 +384,39 @@ final class NsqdRoutes {
 
     private CompletionStage<HttpResponse> changeTopic(Call call, TopicChange change) {
         return changed(change.on(broker.cluster(), topic(call, "INVALID_TOPIC")));
+    }
+
+    private CompletionStage<Topic.Answer> pause(TopicAdmin cluster, TopicName topic, boolean paused) {
+        return cluster.pause(topic, paused).thenCompose(broker::toldEverywhere);
+    }
+
+    /**
+     * nsqadmin deletes a topic at one broker after the other, because to it each has its own. The first of them deletes
+     * it for all: the others say that it is done, too.
+     */
+    private CompletionStage<HttpResponse> deleteTopic(Call call) {
+        TopicName topic = topic(call, "INVALID_TOPIC");
+        return broker.cluster()
+                .delete(topic)
+                .thenCompose(answer -> answer.outcome() == Topic.Outcome.REFUSED
+                                && !answer.definition().exists()
+                                && topics.wasThereLately(topic)
+                        ? now(Answers.nsqText(""))
+                        : changed(CompletableFuture.completedFuture(answer)));
+    }
+
+    /** The same for a channel. */
+    private CompletionStage<HttpResponse> deleteChannel(Call call) {
+        TopicName topic = topic(call, "INVALID_ARG_TOPIC");
+        String channel = lastingChannel(call);
+        TopicAdmin cluster = broker.cluster();
+        return cluster.get(topic).thenCompose(now -> {
+            if (now.exists() && !now.channels().containsKey(channel) && topics.wasThereLately(topic, channel)) {
+                return now(Answers.nsqText(""));
+            }
+            check(now, channel);
+            return changed(cluster.deleteChannel(topic, channel));
+        });
     }
 
     private CompletionStage<HttpResponse> createChannel(Call call) {

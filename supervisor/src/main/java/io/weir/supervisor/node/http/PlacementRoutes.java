@@ -43,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * DELETE /v1/placement/topics/NAME/objective    the usual one again
  * PUT    /v1/placement/topics/NAME/policy       its own policy: {"policy": "lb"}; it is placed again by it
  * DELETE /v1/placement/topics/NAME/policy       the usual one again
- * PUT    /v1/placement/topics/NAME/publishers/WHO   somebody who is going to publish here: {"rate": 10, "group": "north"}
+ * PUT    /v1/placement/topics/NAME/publishers/WHO   somebody who is going to publish: {"rate": 10, "group": "north"}
  * DELETE /v1/placement/topics/NAME/publishers/WHO   counts from now on only while it publishes
  * POST   /v1/placement/plan                     {@link WhatIf}: nothing is applied
  * PUT    /v1/placement/brokers/ID/capacity      what calibration found
@@ -115,7 +115,8 @@ final class PlacementRoutes {
                 .orElseThrow(() -> new Refusal(
                         StatusCodes.CONFLICT,
                         "PLACEMENT_OFF",
-                        "placement is off on this broker: set weir.placement.enabled = on, on every broker"));
+                        "placement is off on this broker: set weir.placement.enabled = registered, or on, and"
+                                + " weir.aeron.directory, on every broker"));
     }
 
     private CompletionStage<HttpResponse> show(Call call) {
@@ -209,25 +210,10 @@ final class PlacementRoutes {
                     return placement
                             .<Placement.RegisterOutcome>ask(
                                     replyTo -> new Placement.Register(
-                                            broker.settings().broker().id(),
-                                            topic,
-                                            id,
-                                            publisher.rate(),
-                                            publisher.group(),
-                                            replyTo),
+                                            topic, id, publisher.rate(), publisher.group(), replyTo),
                                     broker.askTimeout())
-                            .thenCompose(outcome -> {
-                                refuse(outcome, publisher, id);
-                                return placement.register(
-                                        topics.path(), topic, id, publisher.group(), publisher.rate());
-                            })
-                            .thenApply(kept -> {
-                                if (!kept) {
-                                    throw new Refusal(
-                                            StatusCodes.SERVICE_UNAVAILABLE,
-                                            "UNAVAILABLE",
-                                            "this broker knows as many publishers as it can");
-                                }
+                            .thenApply(outcome -> {
+                                refuse(outcome, publisher.name(), id);
                                 return Answers.json(
                                         StatusCodes.OK,
                                         Map.of(
@@ -243,15 +229,16 @@ final class PlacementRoutes {
                 });
     }
 
-    private static void refuse(Placement.RegisterOutcome outcome, PublisherIdentity publisher, long id) {
+    private static void refuse(Placement.RegisterOutcome outcome, String name, long id) {
         if (outcome.cause() != null) {
             // The placement knows publishers by their numbers.
-            String text = outcome.text().replace("publisher " + id, "publisher '" + publisher.name() + "'");
+            String text = outcome.text().replace("publisher " + id, "publisher '" + name + "'");
             throw switch (outcome.cause()) {
                 case UNKNOWN_TOPIC -> new Refusal(StatusCodes.NOT_FOUND, "TOPIC_NOT_FOUND", text);
+                case NOT_REGISTERED -> new Refusal(StatusCodes.NOT_FOUND, "PUBLISHER_NOT_FOUND", text);
                 case CONTRADICTORY_GROUP -> new Refusal(StatusCodes.CONFLICT, "CONTRADICTORY_GROUP", text);
                 case IMPOSSIBLE_RATE -> Refusal.badRequest("BAD_REQUEST", text);
-                case NOT_YET -> new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", text);
+                case NO_ROOM, NOT_YET -> new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "UNAVAILABLE", text);
             };
         }
     }
@@ -259,15 +246,12 @@ final class PlacementRoutes {
     private CompletionStage<HttpResponse> unregister(Call call) {
         TopicName topic = topic(call);
         String name = call.path("publisher");
+        long id = Publisher.idOf(name);
         return placement()
-                .unregister(topics.path(), topic, Publisher.idOf(name))
-                .thenApply(was -> {
-                    if (!was) {
-                        throw new Refusal(
-                                StatusCodes.NOT_FOUND,
-                                "PUBLISHER_NOT_FOUND",
-                                "no publisher '" + name + "' of topic " + topic + " is registered at this broker");
-                    }
+                .<Placement.RegisterOutcome>ask(
+                        replyTo -> new Placement.Unregister(topic, id, replyTo), broker.askTimeout())
+                .thenApply(outcome -> {
+                    refuse(outcome, name, id);
                     return Answers.json(StatusCodes.OK, Map.of("topic", topic.value(), "publisher", name));
                 });
     }

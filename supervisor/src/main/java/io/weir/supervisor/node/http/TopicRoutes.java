@@ -70,22 +70,22 @@ final class TopicRoutes {
                         (topics, call, request) -> topics.changeLimit(topic(call), request.checked())),
                 changeTo(
                         PUT, ONE + "/delivery", (topics, call, request) -> topics.changeDelivery(topic(call), request)),
-                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true)),
-                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false)),
+                change(POST, ONE + "/pause", (topics, call) -> topics.pause(topic(call), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, ONE + "/resume", (topics, call) -> topics.pause(topic(call), false)
+                        .thenCompose(broker::toldEverywhere)),
                 Route.of(PUT, CHANNEL, Access.ADMIN, this::putChannel),
                 change(DELETE, CHANNEL, (topics, call) -> topics.deleteChannel(topic(call), call.path("channel"))),
                 change(
                         DELETE,
                         CHANNEL + "/limit",
                         (topics, call) -> topics.unlimitChannel(topic(call), call.path("channel"))),
-                change(
-                        POST,
-                        CHANNEL + "/pause",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), true)),
-                change(
-                        POST,
-                        CHANNEL + "/resume",
-                        (topics, call) -> topics.setChannel(topic(call), call.path("channel"), false)));
+                change(POST, CHANNEL + "/pause", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), true)
+                        .thenCompose(broker::toldEverywhere)),
+                change(POST, CHANNEL + "/resume", (topics, call) -> topics.setChannel(
+                                topic(call), call.path("channel"), false)
+                        .thenCompose(broker::toldEverywhere)));
     }
 
     private interface Change {
@@ -146,8 +146,13 @@ final class TopicRoutes {
                         answer.outcome() == Topic.Outcome.SUPERSEDED));
     }
 
-    /** A change that had to wait for another one for too long is not kept. */
+    /**
+     * A change that had to wait for another one for too long is not kept, nor is a topic for which there is no room.
+     */
     static void checkKept(Topic.Answer answer) {
+        if (answer.outcome() == Topic.Outcome.OVER_QUOTA) {
+            throw new Refusal(StatusCodes.CONFLICT, "TOPIC_QUOTA", answer.problem());
+        }
         if (answer.outcome() == Topic.Outcome.ASK_AGAIN) {
             throw new Refusal(StatusCodes.SERVICE_UNAVAILABLE, "STILL_CHANGING", answer.problem());
         }

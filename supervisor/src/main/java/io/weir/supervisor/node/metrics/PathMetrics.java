@@ -6,16 +6,22 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.config.value.Limit;
 import io.weir.supervisor.node.BrokerTopics;
+import io.weir.supervisor.node.PathView;
+import io.weir.topics.algorithm.DelayTotals;
 import io.weir.topics.federation.FederationStats;
+import io.weir.topics.path.DeliveryTotals;
 import io.weir.topics.path.PathStats;
+import io.weir.topics.path.TopicLook;
 import io.weir.topics.path.TopicStats;
 import io.weir.topics.path.TopicStats.ChannelStats;
+import io.weir.transport.gateway.GatewayStats;
 import io.weir.transport.link.LinkStats;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
@@ -23,11 +29,12 @@ import java.util.function.ToLongFunction;
  * answer, the last answer is shown.
  */
 final class PathMetrics {
-    private static final long PATIENCE_MS = 200;
+    private static final long PATIENCE_MS = 500;
 
     private final BrokerTopics topics;
     private volatile List<TopicStats> last = List.of();
-    private volatile PathStats totals = new PathStats(0, 0, 0, 0, 0);
+    private volatile PathStats totals = PathStats.NONE;
+    private volatile DeliveryTotals deliveries = new DeliveryTotals(DelayTotals.NONE, DelayTotals.NONE);
 
     PathMetrics(MeterRegistry registry, BrokerTopics topics) {
         this.topics = topics;
@@ -45,7 +52,7 @@ final class PathMetrics {
         bytes(
                 registry,
                 "message.store.used",
-                "Taken by messages; publishers wait from 7/8 of the most on",
+                "Taken by messages; a topic's publishers wait when it has its part of the most",
                 PathStats::storeBytes);
         bytes(
                 registry,
@@ -56,15 +63,25 @@ final class PathMetrics {
         Gauge.builder("messages.held", this, metrics -> metrics.totals.messages())
                 .description("Messages that this broker holds, each once however many channels have it")
                 .register(registry);
+        Gauge.builder("message.entries", this, metrics -> metrics.totals.entries())
+                .description(
+                        "Places of messages in lines, channels and with consumers; one of three channels has three")
+                .register(registry);
+        Gauge.builder("message.entries.max", this, metrics -> metrics.totals.maxEntries())
+                .description("The most places there may be")
+                .register(registry);
+        FunctionCounter.builder("messages.refused.memory", this, metrics -> metrics.totals.refused())
+                .description("Messages refused because their topic or token had its part of the memory")
+                .register(registry);
         sum(registry, "messages.waiting", "Messages that wait for a token or for room", TopicStats::waiting);
         sum(registry, "messages.unrouted", "Messages that wait for their topic's first channel", TopicStats::unrouted);
         channels(registry, "messages.queued", "Messages that wait for consumers", ChannelStats::queued);
-        channels(registry, "messages.deferred", "Messages that are not due yet", ChannelStats::deferred);
+        channels(registry, "messages.deferred", "Messages that are not due yet", ChannelStats::ownDeferred);
         channels(
                 registry,
                 "messages.in.flight",
-                "Messages with consumers, not acknowledged yet",
-                ChannelStats::inFlight);
+                "Messages that came in here and are with consumers, at whichever broker, not acknowledged yet",
+                ChannelStats::ownInFlight);
         federated(
                 registry,
                 "link.delivered",
@@ -130,6 +147,68 @@ final class PathMetrics {
                 .description("Brokers that are linked now")
                 .register(registry);
         channels(registry, "consumers", "Consumers of all channels", ChannelStats::consumers);
+        gateway(registry);
+        deliveries(registry);
+    }
+
+    private void gateway(MeterRegistry registry) {
+        Gauge.builder("gateway.connections", topics, t -> t.gatewayStats().connections())
+                .description("Connections to the TCP port")
+                .register(registry);
+        Gauge.builder("gateway.strangers", topics, t -> t.gatewayStats().strangers())
+                .description("Of these, those whose clients have not said yet what is asked of them, such as AUTH")
+                .register(registry);
+        Gauge.builder("gateway.buffers", topics, t -> t.gatewayStats().bufferBytes())
+                .baseUnit("bytes")
+                .description("What clients have half sent or not yet received, and some buffers that are kept for it")
+                .register(registry);
+        gateway(registry, "gateway.refused", "Connections that found no place", GatewayStats::refused);
+        gateway(registry, "gateway.strangers.displaced", "Strangers that gave way to others", GatewayStats::displaced);
+        gateway(
+                registry,
+                "gateway.strangers.late",
+                "Strangers that did not say in time what was asked of them",
+                GatewayStats::late);
+        gateway(registry, "auth.failed", "AUTHs with a secret that no token has", GatewayStats::failedAuths);
+    }
+
+    private void gateway(MeterRegistry registry, String name, String description, ToLongFunction<GatewayStats> value) {
+        FunctionCounter.builder(name, topics, t -> value.applyAsLong(t.gatewayStats()))
+                .description(description)
+                .register(registry);
+    }
+
+    private void deliveries(MeterRegistry registry) {
+        delays(
+                registry,
+                "deliveries",
+                "Messages by the time from arrival at the cluster until a consumer of this broker had them, or could have",
+                DeliveryTotals::delays);
+        delays(
+                registry,
+                "deliveries.late",
+                "Messages that waited for a consumer, by the time from arrival at the cluster until one had them",
+                DeliveryTotals::late);
+    }
+
+    /** How many took at most so long, and all of their time together. */
+    private void delays(
+            MeterRegistry registry, String name, String description, Function<DeliveryTotals, DelayTotals> of) {
+        for (String seconds : List.of("0.0001", "0.001", "0.01", "0.1", "1", "any")) {
+            long withinNs = seconds.equals("any") ? Long.MAX_VALUE : Math.round(Double.parseDouble(seconds) * 1e9);
+            FunctionCounter.builder(
+                            name, this, metrics -> of.apply(metrics.deliveries).within(withinNs))
+                    .tag("within", seconds)
+                    .description(description)
+                    .register(registry);
+        }
+        FunctionCounter.builder(
+                        name + ".time",
+                        this,
+                        metrics -> of.apply(metrics.deliveries).sumNs() / 1e9)
+                .baseUnit("seconds")
+                .description("All of that time together")
+                .register(registry);
     }
 
     private void federated(
@@ -181,8 +260,10 @@ final class PathMetrics {
     /** To be called before a scrape. */
     void update() {
         try {
-            last = topics.path().stats().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
-            totals = topics.path().totals().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            PathView view = topics.look().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+            last = view.topics().stream().map(TopicLook::stats).toList();
+            totals = view.totals();
+            deliveries = topics.path().deliveries().toCompletableFuture().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException | TimeoutException e) {

@@ -101,18 +101,36 @@ public final class Assignment {
     }
 
     /**
-     * How many of a broker's publishers send at one instant, on average over its messages: those of a correlation
-     * group.
+     * How many messages come to a broker at one instant, on average over its messages: what a publisher sends at once,
+     * or all of a correlation group's publishers there. With publishers of different sizes it is the mean that counts
+     * for waiting, Σ X²/Σ X over bursts of X messages.
      */
-    public double together(int broker) {
-        double squares = 0;
-        double count = 0;
+    public double burst(int broker) {
+        double weighted = 0;
+        double weight = 0;
         for (int group = 0; group < members.groups(); group++) {
-            int here = inGroup(broker, group);
-            squares += members.alone(group) ? here : (double) here * here;
-            count += here;
+            double together = 0;
+            double rate = 0;
+            for (int m = members.groupStart(group); m < members.groupEnd(group); m++) {
+                if (homes[m] == broker) {
+                    together += members.size(m);
+                    rate += members.rate(m);
+                    weighted += members.alone(group) ? members.rate(m) * members.size(m) : 0;
+                }
+            }
+            weighted += members.alone(group) ? 0 : rate * together;
+            weight += rate;
         }
-        return count == 0 ? 1 : squares / count;
+        return weight == 0 ? 1 : weighted / weight;
+    }
+
+    /** How many messages of a broker's publishers one waking of a socket brings, on average over the wakings. */
+    public double size(int broker) {
+        double wakings = 0;
+        for (int m = 0; m < homes.length; m++) {
+            wakings += homes[m] == broker ? members.rate(m) / members.size(m) : 0;
+        }
+        return wakings == 0 ? 1 : rates[broker] / wakings;
     }
 
     /** How many of a group's publishers a broker has. */

@@ -353,9 +353,7 @@ public final class LoadDistribution {
      * Whether the load that the broker breaks under should have been easy: by the forecast, or because nothing bursts.
      */
     private boolean promised(int broker) {
-        return forecast != null
-                ? predict(assignment, broker).fits(topic.slo())
-                : assignment.together(broker) * topic.batch() <= 1;
+        return forecast != null ? predict(assignment, broker).fits(topic.slo()) : assignment.burst(broker) <= 1;
     }
 
     /**
@@ -527,9 +525,8 @@ public final class LoadDistribution {
         roundBeganNs = nowNs;
         for (int broker = 0; broker < roles.length; broker++) {
             boolean measured = assignment.publishers(broker) > 0 && roles[broker] != Role.FULL;
-            tests[broker] = measured
-                    ? new SequentialTest(topic.slo(), settings.early(), assignment.together(broker) * topic.batch())
-                    : null;
+            tests[broker] =
+                    measured ? new SequentialTest(topic.slo(), settings.early(), assignment.burst(broker)) : null;
         }
     }
 

@@ -15,6 +15,7 @@ public sealed interface Registration {
     enum Cause {
         UNKNOWN_TOPIC,
         CONTRADICTORY_GROUP,
-        IMPOSSIBLE_RATE
+        IMPOSSIBLE_RATE,
+        NO_ROOM
     }
 }

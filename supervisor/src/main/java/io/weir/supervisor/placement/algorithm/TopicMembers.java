@@ -9,6 +9,7 @@ import java.util.Arrays;
 public final class TopicMembers {
     private final int[] publishers;
     private final double[] rates;
+    private final double[] sizes;
     /** Where each group begins, and where the last one ends. Publishers without a group are one group, the first. */
     private final int[] groupStarts;
 
@@ -17,9 +18,11 @@ public final class TopicMembers {
     private final double rate;
     private final double largest;
 
-    private TopicMembers(int[] publishers, double[] rates, int[] groupOf, int[] groupStarts, boolean someAlone) {
+    private TopicMembers(
+            int[] publishers, double[] rates, double[] sizes, int[] groupOf, int[] groupStarts, boolean someAlone) {
         this.publishers = publishers;
         this.rates = rates;
+        this.sizes = sizes;
         this.groupOf = groupOf;
         this.groupStarts = groupStarts;
         this.someAlone = someAlone;
@@ -36,9 +39,10 @@ public final class TopicMembers {
     /**
      * @param publishers the caller's numbers, given back by {@link #publisher}
      * @param rates in messages a second
+     * @param sizes how many messages each sends at once, on average, at least 1
      * @param groups any numbers; the same number is the same group, and a negative one no group
      */
-    public static TopicMembers of(int[] publishers, double[] rates, int[] groups) {
+    public static TopicMembers of(int[] publishers, double[] rates, double[] sizes, int[] groups) {
         int count = publishers.length;
         long[] order = new long[count];
         for (int i = 0; i < count; i++) {
@@ -47,6 +51,7 @@ public final class TopicMembers {
         Arrays.sort(order);
         int[] sorted = new int[count];
         double[] sortedRates = new double[count];
+        double[] sortedSizes = new double[count];
         int[] groupOf = new int[count];
         int[] starts = new int[count + 1];
         int group = -1;
@@ -57,24 +62,36 @@ public final class TopicMembers {
             }
             sorted[at] = publishers[i];
             sortedRates[at] = rates[i];
+            sortedSizes[at] = sizes[i];
             groupOf[at] = group;
         }
         starts[group + 1] = count;
         return new TopicMembers(
-                sorted, sortedRates, groupOf, Arrays.copyOf(starts, group + 2), count > 0 && order[0] < 0);
+                sorted, sortedRates, sortedSizes, groupOf, Arrays.copyOf(starts, group + 2), count > 0 && order[0] < 0);
     }
 
-    /** Equal publishers 0…count−1 in groups of {@code groupSize} neighbours; the last group may be smaller. */
+    /** Equal publishers of single messages 0…count−1 in groups of {@code groupSize} neighbours. */
     public static TopicMembers even(int count, double rate, int groupSize) {
+        return even(count, rate, 1, groupSize);
+    }
+
+    /**
+     * Equal publishers 0…count−1 in groups of {@code groupSize} neighbours; the last group may be smaller.
+     *
+     * @param size the messages that each sends at once
+     */
+    public static TopicMembers even(int count, double rate, double size, int groupSize) {
         int[] publishers = new int[count];
         int[] groups = new int[count];
         double[] rates = new double[count];
+        double[] sizes = new double[count];
         for (int i = 0; i < count; i++) {
             publishers[i] = i;
             groups[i] = groupSize == 1 ? -1 : i / groupSize;
             rates[i] = rate;
+            sizes[i] = size;
         }
-        return of(publishers, rates, groups);
+        return of(publishers, rates, sizes, groups);
     }
 
     public int size() {
@@ -88,6 +105,11 @@ public final class TopicMembers {
 
     public double rate(int member) {
         return rates[member];
+    }
+
+    /** How many messages it sends at once. */
+    public double size(int member) {
+        return sizes[member];
     }
 
     /** Σ of the rates. */

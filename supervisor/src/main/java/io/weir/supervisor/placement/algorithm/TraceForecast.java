@@ -30,8 +30,18 @@ public final class TraceForecast implements Forecast {
 
     @Override
     public Prediction predict(Assignment assignment, int broker, double otherRate) {
+        return new Prediction(simulate(assignment, broker, otherRate).tooSlowPart());
+    }
+
+    /** The quantile of the topic's objective that the broker would have. */
+    public double quantileNs(Assignment assignment, int broker, double otherRate) {
+        return simulate(assignment, broker, otherRate).quantileNs(topic.slo().quantile());
+    }
+
+    private LatencyCounts simulate(Assignment assignment, int broker, double otherRate) {
+        LatencyCounts counts = new LatencyCounts(topic.slo());
         if (assignment.publishers(broker) == 0) {
-            return new Prediction(0);
+            return counts;
         }
         long firstNs = trace.atNs()[0];
         long lastNs = trace.atNs()[trace.size() - 1];
@@ -44,7 +54,6 @@ public final class TraceForecast implements Forecast {
                 new SplittableRandom(seed),
                 firstNs);
         LatencyCounts warm = new LatencyCounts(topic.slo());
-        LatencyCounts counts = new LatencyCounts(topic.slo());
         int[] homes = assignment.homes();
         for (int i = 0; i < trace.size(); i++) {
             if (homes[trace.member()[i]] == broker) {
@@ -52,6 +61,6 @@ public final class TraceForecast implements Forecast {
                 model.arrive(atNs, trace.messages()[i], atNs < countFromNs ? warm : counts);
             }
         }
-        return new Prediction(counts.tooSlowPart());
+        return counts;
     }
 }

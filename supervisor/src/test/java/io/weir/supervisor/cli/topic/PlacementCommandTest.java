@@ -37,7 +37,7 @@ class PlacementCommandTest {
             0,
             0,
             0,
-            List.of(new PlacementView.OfPart("b1", 50, 500, 500, 2, null, 1.5, 499)),
+            List.of(new PlacementView.OfPart("b1", 50, 500, 500, 2, null, 1.5, 499, 1.25, 20, 30.5)),
             List.of(),
             1,
             List.of(
@@ -113,6 +113,12 @@ class PlacementCommandTest {
     void shouldSayInTheListHowManyGroupsWereFound() {
         assertThat(weir("placement", "list").lines())
                 .anyMatch(line -> line.startsWith("orders") && line.endsWith("1 groups found"));
+    }
+
+    @Test
+    void shouldShowWhatMessagesTakeToConsumersAndSlowConsumersApart() {
+        assertThat(weir("placement", "list").lines())
+                .anyMatch(line -> line.endsWith("p99 1.5 ms, limit 1.25 ms, late 20/s, p99 30.5 ms"));
     }
 
     @Test

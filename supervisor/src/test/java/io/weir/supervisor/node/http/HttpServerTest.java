@@ -114,6 +114,50 @@ class HttpServerTest {
                 .contains("weir_cluster_members{broker=\"b1\",state=\"up\"} 1.0");
     }
 
+    /** As many as the server has places for, and more: whoever asks whether it is alive must hear it all the same. */
+    @Test
+    void shouldSayThatItIsAliveBesideIdleConnectionsOfTheSameAddress() throws Exception {
+        List<RawHttp> idle = new ArrayList<>();
+        try {
+            for (int i = 0; i < 1_200; i++) {
+                idle.add(new RawHttp(ready));
+            }
+            for (String path : List.of("/alive", "/ready", "/status")) {
+                try (RawHttp asking = new RawHttp(ready)) {
+                    asking.write("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+                    assertThat(asking.line()).as(path).startsWith("HTTP/1.1 200");
+                }
+            }
+        } finally {
+            for (RawHttp each : idle) {
+                each.close();
+            }
+        }
+    }
+
+    @Test
+    void shouldNotAnswerToANameThatIsNotItsOwn() throws Exception {
+        for (String host : List.of("127.0.0.1", "localhost:" + 4151, "[::1]:4151", "LOCALHOST")) {
+            assertThat(statusFor("/status", host)).as(host).startsWith("HTTP/1.1 200");
+        }
+        assertThat(statusFor("/status", "evil.example")).startsWith("HTTP/1.1 421");
+        assertThat(statusFor("/status", "127.0.0.1.evil.example:4151")).startsWith("HTTP/1.1 421");
+        assertThat(statusFor("/alive", "any.name.of.a.probe")).startsWith("HTTP/1.1 200");
+    }
+
+    private static String statusFor(String path, String host) throws Exception {
+        try (RawHttp http = new RawHttp(ready)) {
+            http.write("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+            return http.line();
+        }
+    }
+
+    @Test
+    void shouldNotBeAliveWhenTheMessagePathHangs() {
+        assertThat(HttpServer.alive(Duration.ofSeconds(11)).status().intValue()).isEqualTo(200);
+        assertThat(HttpServer.alive(Duration.ofSeconds(31)).status().intValue()).isEqualTo(503);
+    }
+
     @Test
     void shouldRefuseWhatItDoesNotKnow() throws Exception {
         assertThat(ready.get("/no-such-path").statusCode()).isEqualTo(404);

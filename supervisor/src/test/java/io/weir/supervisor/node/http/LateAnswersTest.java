@@ -38,6 +38,8 @@ class LateAnswersTest {
         store = RunningStore.start();
         Map<String, String> environment = store.environment("b1", dir.resolve("b1"));
         environment.put("WEIR_HTTP_REQUEST_TIMEOUT", "3s");
+        environment.put("WEIR_HTTP_IDLE_TIMEOUT", "1s");
+        environment.put("WEIR_SUPPLY_LEASE", "2s");
         environment.put("WEIR_TOPICS_DEFAULTS", "* 1000000 100000");
         broker = BrokerUnderTest.start(environment);
         Await.until("b1 is ready", () -> broker.get("/ready").statusCode() == 200);
@@ -60,7 +62,7 @@ class LateAnswersTest {
             for (String request : List.of("POST /pub?topic=t", "POST /mpub?topic=t", "POST /v1/topics/t")) {
                 RawHttp http = new RawHttp(broker);
                 waiting.put(request, http);
-                http.write(request + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
+                http.write(request + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n");
                 http.write("half");
             }
             for (Map.Entry<String, RawHttp> each : waiting.entrySet()) {
@@ -106,6 +108,27 @@ class LateAnswersTest {
         threads.shutdown();
         for (Map.Entry<String, Future<HttpResponse<String>>> answer : answers.entrySet()) {
             away(answer.getKey(), answer.getValue().get());
+        }
+    }
+
+    @Test
+    void shouldNotBeReadyWhenTheStoreIsAwayForLongerThanItsLease() throws Exception {
+        store.close();
+        storeAway = true;
+        Await.until("its lease is over", () -> broker.get("/ready").statusCode() == 503);
+        assertThat(broker.get("/ready").body()).contains("the store to renew its lease");
+        assertThat(broker.get("/alive").statusCode())
+                .as("a new process would not help")
+                .isEqualTo(200);
+    }
+
+    @Test
+    void shouldCloseAConnectionWhoseRequestNeverComesToItsEnd() throws Exception {
+        try (RawHttp http = new RawHttp(broker);
+                RawHttp mute = new RawHttp(broker)) {
+            http.write("GET /alive HTTP/1.1\r\nHost: loc");
+            assertThat(mute.line()).isNull();
+            assertThat(http.line()).isNull();
         }
     }
 

@@ -264,7 +264,7 @@ class NsqdRoutesTest {
     void shouldAskForABodyThatItsSenderHoldsBack() throws Exception {
         try (RawHttp http = new RawHttp(broker)) {
             http.write(
-                    "POST /pub?topic=t-expect HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+                    "POST /pub?topic=t-expect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
             assertThat(http.head()).startsWith("HTTP/1.1 100");
             http.write("hello");
             assertThat(http.line()).startsWith("HTTP/1.1 200");
@@ -273,7 +273,7 @@ class NsqdRoutesTest {
         for (int i = 0; i < 50; i++) {
             try (RawHttp http = new RawHttp(broker)) {
                 http.write(
-                        "POST /pub?topic=t-expect HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n");
+                        "POST /pub?topic=t-expect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n");
                 assertThat(http.line()).as("it need not be sent at all").startsWith("HTTP/1.1 413");
             }
         }
@@ -285,7 +285,7 @@ class NsqdRoutesTest {
         for (String path : List.of("/no-such-path", "/pub?topic=t-bad")) {
             try (RawHttp http = new RawHttp(broker)) {
                 for (int i = 0; i < 20; i++) {
-                    http.write("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
+                    http.write("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n");
                     http.write("x".repeat(200_000));
                     assertThat(http.head()).startsWith("HTTP/1.1 4").doesNotContain("Connection: close");
                     assertThat(http.body()).contains("\"message\"");
@@ -302,7 +302,8 @@ class NsqdRoutesTest {
             Await.until("it is busy", () -> {
                 RawHttp http = new RawHttp(broker);
                 reading.add(http);
-                http.write("POST /mpub?topic=t-large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+                http.write(
+                        "POST /mpub?topic=t-large HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
                 assertThat(reading).as("12 of 5 MiB fit 64 MiB").hasSizeLessThan(30);
                 HttpResponse<String> answer = broker.send(
                         "POST",
@@ -334,7 +335,7 @@ class NsqdRoutesTest {
     @Test
     void shouldRefuseAQueryThatCannotBeRead() throws Exception {
         try (RawHttp http = new RawHttp(broker)) {
-            http.write("POST /pub?topic=%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx");
+            http.write("POST /pub?topic=%zz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx");
             assertThat(http.line()).startsWith("HTTP/1.1 400");
         }
     }

@@ -25,8 +25,8 @@ class ForecastTest {
                 .assignment();
     }
 
-    private static PlacedTopic topic(double rate, double burst, int batch) {
-        return new PlacedTopic(new TopicName("orders"), Limit.of(1.1 * rate, burst), SLO, batch);
+    private static PlacedTopic topic(double rate, double burst) {
+        return new PlacedTopic(new TopicName("orders"), Limit.of(1.1 * rate, burst), SLO);
     }
 
     private static TopicTrace trace(int publishers, int batch, int groupSize) {
@@ -53,7 +53,7 @@ class ForecastTest {
         int[][] cases = {{1_000, 1}, {4_000, 1}, {6_000, 2}, {6_000, 4}, {1_000, 3}};
         for (int[] some : cases) {
             TopicMembers members = TopicMembers.even(some[0], 10, 1);
-            PlacedTopic topic = topic(members.rate(), 31, 1);
+            PlacedTopic topic = topic(members.rate(), 31);
             Assignment assignment = on(some[1], members);
             double formula = new BucketForecast(topic, SERVICE, 10)
                     .predict(assignment, 0, 0)
@@ -71,8 +71,8 @@ class ForecastTest {
     void shouldSeeMoreTooSlowWhenGroupsAreLarger() {
         double before = -1;
         for (int size : new int[] {1, 2, 5, 10, 20}) {
-            TopicMembers members = TopicMembers.even(1_000, 10, size);
-            PlacedTopic topic = topic(members.rate(), 31 * 10.0 * size, 10);
+            TopicMembers members = TopicMembers.even(1_000, 10, 10, size);
+            PlacedTopic topic = topic(members.rate(), 31 * 10.0 * size);
             double part = new BucketForecast(topic, SERVICE, 10)
                     .predict(on(1, members), 0, 0)
                     .tooSlow();
@@ -82,10 +82,46 @@ class ForecastTest {
         assertThat(before).isGreaterThan(0.1);
     }
 
+    /** SRTM 6.3: with batches the bucket is one of (r/X, b/X), which both make for longer delays. */
+    @Test
+    void shouldAgreeWithTheTraceWhenPublishersSendBatches() {
+        double before = -1;
+        for (int size : new int[] {1, 4, 10, 20}) {
+            TopicMembers members = TopicMembers.even(1_000, 10, size, 1);
+            PlacedTopic topic = topic(members.rate(), 120);
+            Assignment assignment = on(2, members);
+            double formula = new BucketForecast(topic, SERVICE, 10)
+                    .predict(assignment, 0, 0)
+                    .tooSlow();
+            double simulated = new TraceForecast(topic, trace(1_000, size, 1), SERVICE, 10, 1)
+                    .predict(assignment, 0, 0)
+                    .tooSlow();
+            assertThat(formula)
+                    .as("batches of %d: %f by formula, %f by trace", size, formula, simulated)
+                    .isGreaterThanOrEqualTo(before)
+                    .isCloseTo(simulated, within(0.004 + 0.35 * simulated));
+            before = formula;
+        }
+        assertThat(before).as("as single messages they would fit").isGreaterThan(0.05);
+    }
+
+    @Test
+    void shouldWeighBurstsByTheirMessagesWhenSizesDiffer() {
+        // Half of the messages come one by one, half in batches of nine.
+        TopicMembers members =
+                TopicMembers.of(new int[] {0, 1}, new double[] {100, 100}, new double[] {1, 9}, new int[] {-1, -1});
+        Assignment assignment = on(1, members);
+        assertThat(assignment.burst(0)).isCloseTo(5, within(1e-9));
+        assertThat(assignment.size(0)).as("ten wakings bring eighteen messages").isCloseTo(1.8, within(1e-9));
+        TopicMembers group =
+                TopicMembers.of(new int[] {0, 1}, new double[] {100, 100}, new double[] {1, 9}, new int[] {4, 4});
+        assertThat(on(1, group).burst(0)).as("they send together").isCloseTo(10, within(1e-9));
+    }
+
     @Test
     void shouldSeeMoreTooSlowWhenTheBrokerCarriesMore() {
         TopicMembers members = TopicMembers.even(3_000, 10, 1);
-        PlacedTopic topic = topic(members.rate(), 31, 1);
+        PlacedTopic topic = topic(members.rate(), 31);
         TopicTrace trace = trace(3_000, 1, 1);
         double before = 0;
         for (double other : new double[] {0, 30_000, 50_000, 70_000}) {
@@ -106,8 +142,8 @@ class ForecastTest {
 
     @Test
     void shouldSeeTheGroupWhenTheTraceHasOne() {
-        TopicMembers members = TopicMembers.even(1_000, 10, 20);
-        PlacedTopic topic = topic(members.rate(), 31 * 200, 10);
+        TopicMembers members = TopicMembers.even(1_000, 10, 10, 20);
+        PlacedTopic topic = topic(members.rate(), 31 * 200);
         TraceForecast forecast = new TraceForecast(topic, trace(1_000, 10, 20), SERVICE, 10, 1);
         assertThat(forecast.predict(on(1, members), 0, 0).fits(SLO)).isFalse();
         assertThat(forecast.predict(on(5, members), 0, 0).fits(SLO)).isTrue();

@@ -325,8 +325,8 @@ class LoadDistributionTest {
         rates[50] = 1e6;
         int[] numbers = new int[101];
         Arrays.setAll(numbers, i -> i);
-        LoadDistribution distribution =
-                distribution(TopicMembers.of(numbers, rates, new int[101]), capacities(2, 20_000), Policy.SRTM, null);
+        LoadDistribution distribution = distribution(
+                TopicMembers.of(numbers, rates, ones(101), new int[101]), capacities(2, 20_000), Policy.SRTM, null);
         run(distribution, 2_000, 2_000);
         assertThat(distribution.state()).isEqualTo(State.KEPT_BEST);
         assertThat(distribution.assignment().unplaced()).isEqualTo(1);
@@ -394,5 +394,11 @@ class LoadDistributionTest {
             runs.add(distribution.reasons());
         }
         assertThat(runs.get(0)).isEqualTo(runs.get(1)).isNotEmpty();
+    }
+
+    private static double[] ones(int count) {
+        double[] ones = new double[count];
+        Arrays.fill(ones, 1);
+        return ones;
     }
 }

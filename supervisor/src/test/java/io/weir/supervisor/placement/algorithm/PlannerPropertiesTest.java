@@ -31,7 +31,7 @@ class PlannerPropertiesTest {
             rates[i] = equalRates ? 10 : Math.exp(4 * random.nextDouble()) - (random.nextInt(20) == 0 ? 1 : 0);
             group[i] = random.nextInt(groups) - 1;
         }
-        TopicMembers members = TopicMembers.of(IntStream.range(0, count).toArray(), rates, group);
+        TopicMembers members = TopicMembers.of(IntStream.range(0, count).toArray(), rates, ones(count), group);
         int brokers = 1 + random.nextInt(12);
         double[] mcap = new double[brokers];
         double[] allocated = new double[brokers];
@@ -255,7 +255,8 @@ class PlannerPropertiesTest {
 
     @Test
     void shouldLeaveOutOnlyTheGiantWhenOnePublisherIsLargerThanAnyBroker() {
-        TopicMembers members = TopicMembers.of(new int[] {0, 1, 2}, new double[] {5, 500, 5}, new int[] {0, 0, 0});
+        TopicMembers members =
+                TopicMembers.of(new int[] {0, 1, 2}, new double[] {5, 500, 5}, ones(3), new int[] {0, 0, 0});
         Planner.Plan plan = new Planner(Policy.SRTM, new SplittableRandom(1))
                 .plan(members, brokers(new double[] {100, 100}, new double[2]));
         assertThat(plan.assignment().unplaced()).isEqualTo(1);
@@ -277,5 +278,9 @@ class PlannerPropertiesTest {
         assertThat(plan.assignment().rate(1)).isEqualTo(200);
         assertThat(plan.assignment().unplaced()).isEqualTo(50);
         assertThat(plan.reasons()).extracting(Reason::rule).contains(Rule.NO_ROOM, Rule.UNPLACED);
+    }
+
+    private static double[] ones(int count) {
+        return IntStream.range(0, count).mapToDouble(i -> 1).toArray();
     }
 }

@@ -26,6 +26,9 @@ public class Lending {
      */
     public static final long PATIENCE_NS = 1_000_000_000L;
 
+    /** At most so many peers are asked for a topic's tokens; each has a slot in every topic. */
+    public static final int MOST_LENDERS = 8;
+
     private final Holder me;
     private final Gate gate;
     private final Borrowing borrowing;
