@@ -10,10 +10,7 @@ import akka.actor.typed.Behavior;
 import akka.actor.typed.javadsl.Behaviors;
 import com.typesafe.config.Config;
 import com.typesafe.config.ConfigFactory;
-import io.weir.supervisor.cli.Weir;
 import io.weir.supervisor.node.BrokerTls;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -28,7 +25,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 
 /** What {@code weir certs} makes, and that brokers take it and nothing else. */
 @Timeout(300)
@@ -77,17 +73,6 @@ class CertificateAuthorityTest {
         assertThatThrownBy(() -> authority.issue("a b", List.of(), DAYS, dir)).hasMessageContaining("'a b'");
         assertThatThrownBy(() -> authority.issue("b2", List.of("two words"), DAYS, dir))
                 .hasMessageContaining("neither a host's name nor an IP address");
-    }
-
-    @Test
-    void shouldShowWhomACertificateIsFor() {
-        StringWriter out = new StringWriter();
-        CommandLine weir = Weir.commandLine();
-        weir.setOut(new PrintWriter(out, true));
-
-        assertThat(weir.execute("certs", "show", broker.certificate().toString()))
-                .isZero();
-        assertThat(out.toString()).contains("CN=b1", "(a broker's)", "127.0.0.1, b1.example", "valid");
     }
 
     /** Whoever is refused has sent before whoever is heard. */

@@ -549,6 +549,8 @@ public final class TopicFollower extends AbstractBehavior<TopicFollower.Command>
                     && !notApplied.contains(topic);
             if (over) {
                 known.remove(topic);
+                // A review that began before the deletion may have found it at the message path.
+                served.remove(topic);
             }
             return over;
         });

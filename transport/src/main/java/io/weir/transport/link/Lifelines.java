@@ -40,9 +40,7 @@ import org.slf4j.LoggerFactory;
 final class Lifelines implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Lifelines.class);
     private static final long RETRY_MS = 1_000;
-    /**
-     * Of connections that others made. Further ones are closed; none that is there gives way, for its peer would err.
-     */
+    /** Connections that others made. Further ones are closed; none that is there gives way, for its peer would err. */
     private static final int MOST = 512;
 
     private static final int BACKLOG = 64;

@@ -25,6 +25,7 @@ import io.weir.limiter.supply.value.Holder;
 import io.weir.limiter.supply.value.LimitRow;
 import io.weir.limiter.supply.value.SupplyEvent;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -53,6 +54,8 @@ import java.util.function.Supplier;
 public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.Command> {
     /** The name under which every broker's guardian spawns it, so that the others find it. */
     public static final String NAME = "supply-coordinator";
+
+    private static final int MOST_COLLECTS = 10_000;
 
     /** What it understands. */
     public sealed interface Command {}
@@ -136,6 +139,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
 
     private record Finished(Throwable failure) implements Command {}
 
+    private record CollectsDue() implements Command {}
+
     private record Done(String what, Throwable failure) implements Command {}
 
     /** What the supply actors work with. */
@@ -180,6 +185,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     private final Map<TopicName, Long> finished = new LinkedHashMap<>();
 
     private boolean finishing;
+    /** Requests that came since the last {@link CollectsDue}; what is too much is asked for again. */
+    private final List<PeerMessage.Collect> collects = new ArrayList<>();
 
     public static Behavior<Command> create(Dependencies with) {
         return Behaviors.setup(context -> Behaviors.withTimers(timers -> new SupplyCoordinator(context, timers, with)));
@@ -205,7 +212,8 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
     @Override
     public Receive<Command> createReceive() {
         return newReceiveBuilder()
-                .onMessage(Mail.class, mail -> tell(mail.message))
+                .onMessage(Mail.class, this::onMail)
+                .onMessage(CollectsDue.class, due -> onCollectsDue())
                 .onMessage(Due.class, due -> tell(due.input))
                 .onMessage(LookNow.class, now -> tell(new Input.LookNow()))
                 .onMessage(Inserted.class, inserted -> tell(new Input.Inserted(inserted.rows)))
@@ -227,6 +235,29 @@ public final class SupplyCoordinator extends AbstractBehavior<SupplyCoordinator.
                 .onSignal(ChildFailed.class, this::onChildEnded)
                 .onSignal(Terminated.class, this::onChildEnded)
                 .build();
+    }
+
+    /**
+     * When many topics are deleted at once, collectors send hundreds of requests. They go to the ledger together: what
+     * waits for a write of an event-sourced actor is worked off by recursion, and the stack would not hold so many.
+     */
+    private Behavior<Command> onMail(Mail mail) {
+        if (!(mail.message instanceof PeerMessage.Collect collect)) {
+            return tell(mail.message);
+        }
+        if (collects.isEmpty()) {
+            getContext().getSelf().tell(new CollectsDue());
+        }
+        if (collects.size() < MOST_COLLECTS) {
+            collects.add(collect);
+        }
+        return this;
+    }
+
+    private Behavior<Command> onCollectsDue() {
+        tell(new Input.Collects(List.copyOf(collects)));
+        collects.clear();
+        return this;
     }
 
     private Behavior<Command> tell(Input input) {

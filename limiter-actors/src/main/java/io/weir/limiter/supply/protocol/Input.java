@@ -37,6 +37,9 @@ public sealed interface Input permits PeerMessage, Input.Due, Input.Answer, Inpu
      */
     record Inserted(List<LimitRow> rows) implements Due {}
 
+    /** What collectors asked for one by one, together: {@link PeerMessage.Collect}. */
+    record Collects(List<PeerMessage.Collect> requests) implements Due {}
+
     /** Something in the rows is new: look at once. */
     record LookNow() implements Due {}
 

@@ -145,7 +145,7 @@ public final class SupplyNode {
         } else if (message instanceof PeerMessage.Indicators indicators) {
             ring.heard(indicators);
         } else if (message instanceof PeerMessage.Collect collect) {
-            onCollect(collect);
+            onCollects(List.of(collect));
         } else if (message instanceof PeerMessage.Give give) {
             onGive(give);
         } else if (message instanceof PeerMessage.NeedsOf question) {
@@ -160,6 +160,8 @@ public final class SupplyNode {
             lookIf(looks.due());
         } else if (due instanceof Input.LookNow) {
             lookIf(looks.rowIsNew());
+        } else if (due instanceof Input.Collects collects) {
+            onCollects(collects.requests());
         } else if (due instanceof Input.Inserted inserted) {
             ring.newLimits(limits.read(inserted.rows()));
             versions.due(keeper.ledger()).forEach(this::decide);
@@ -254,11 +256,10 @@ public final class SupplyNode {
         }
     }
 
-    private void onCollect(PeerMessage.Collect collect) {
-        versions.collectedFor(collect).ifPresent(limit -> {
-            contributions.asked(collect, limit);
-            contributions.due(ring.others().values()).forEach(this::decide);
-        });
+    private void onCollects(List<PeerMessage.Collect> requests) {
+        requests.forEach(
+                collect -> versions.collectedFor(collect).ifPresent(limit -> contributions.asked(collect, limit)));
+        contributions.due(ring.others().values()).forEach(this::decide);
     }
 
     private void onGive(PeerMessage.Give give) {

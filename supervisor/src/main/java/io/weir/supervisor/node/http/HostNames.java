@@ -7,10 +7,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The names under which this broker is asked for. A web page from elsewhere can have a name of its own made to mean
- * this broker's address (DNS rebinding), and its visitor's browser then takes both for one site. The browser still says
- * in the Host header which name it asked for, and that page can't choose: an address, localhost or a name of this
- * broker's it is not.
+ * The names under which this broker is asked for. A web page from elsewhere can have a name of its own mean this
+ * broker's address (DNS rebinding), and its visitor's browser then takes both for one site. But the browser says in the
+ * Host header which name it asked for, and that is the page's: no address, not localhost, and no name of this broker's.
  */
 final class HostNames {
     private static final Pattern IPV4 = Pattern.compile("\\d{1,3}(\\.\\d{1,3}){3}");
