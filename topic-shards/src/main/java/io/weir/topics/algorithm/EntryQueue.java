@@ -24,8 +24,9 @@ public interface EntryQueue {
      * One queue for all workflows.
      *
      * @param maxDelayNs the virtual deadline of messages without one
+     * @param segments the memory of queues that are first come, first served
      */
-    static EntryQueue of(Schedule schedule, int most, long maxDelayNs) {
-        return schedule == Schedule.FIFO ? new FifoQueue(most) : new KeyedQueue(schedule, most, maxDelayNs);
+    static EntryQueue of(Schedule schedule, int most, long maxDelayNs, LongSegments segments) {
+        return schedule == Schedule.FIFO ? new FifoQueue(most, segments) : new KeyedQueue(schedule, most, maxDelayNs);
     }
 }

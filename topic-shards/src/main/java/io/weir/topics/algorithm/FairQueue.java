@@ -27,12 +27,13 @@ public final class FairQueue implements EntryQueue {
     private final int most;
     private final Schedule inside;
     private final long maxDelayNs;
+    private final LongSegments segments;
     private final EntryQueue[] queues;
     private final double[] weights;
     private final double[] credits;
     private final double[] costsNs;
     /** The workflows that have something, the one whose turn it is first, and {@link #ROUND} between rounds. */
-    private final LongRing turns = new LongRing(new LongSegments());
+    private final LongRing turns;
 
     private double meanCostNs = LEAST_COST_NS;
     private double quantumNs = LEAST_COST_NS;
@@ -42,10 +43,12 @@ public final class FairQueue implements EntryQueue {
     private int size;
 
     /** @param workflows how many there may be, numbered from 0 */
-    public FairQueue(int workflows, Schedule inside, int most, long maxDelayNs) {
+    public FairQueue(int workflows, Schedule inside, int most, long maxDelayNs, LongSegments segments) {
         this.most = most;
         this.inside = inside;
         this.maxDelayNs = maxDelayNs;
+        this.segments = segments;
+        turns = new LongRing(segments);
         queues = new EntryQueue[workflows];
         weights = new double[workflows];
         credits = new double[workflows];
@@ -66,7 +69,7 @@ public final class FairQueue implements EntryQueue {
         int workflow = tag.workflow;
         EntryQueue queue = queues[workflow];
         if (queue == null) {
-            queue = queues[workflow] = EntryQueue.of(inside, most, maxDelayNs);
+            queue = queues[workflow] = EntryQueue.of(inside, most, maxDelayNs, segments);
         }
         if (size >= most || queue.size() >= (long) ROOM * (most - size)) {
             return false;

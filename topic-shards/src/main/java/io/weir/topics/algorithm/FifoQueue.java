@@ -2,11 +2,12 @@ package io.weir.topics.algorithm;
 
 /** First come, first served: a {@link LongRing} with a bound. It looks at no tag. */
 final class FifoQueue implements EntryQueue {
-    private final LongRing ring = new LongRing(new LongSegments());
+    private final LongRing ring;
     private final int most;
 
-    FifoQueue(int most) {
+    FifoQueue(int most, LongSegments segments) {
         this.most = most;
+        ring = new LongRing(segments);
     }
 
     @Override

@@ -37,6 +37,7 @@ public class ScheduleBench {
     public int waiting;
 
     private final MessageTag tag = new MessageTag();
+    private final LongSegments segments = new LongSegments();
     private final long[] drawnNs = new long[DRAWN];
     private EntryQueue queue;
     private long nowNs = 1;
@@ -49,9 +50,11 @@ public class ScheduleBench {
         }
         int most = waiting * 2;
         queue = switch (schedule) {
-            case "drr" -> new FairQueue(WORKFLOWS, Schedule.FIFO, most, MAX_DELAY_NS);
-            case "drr-edf" -> new FairQueue(WORKFLOWS, Schedule.EDF, most, MAX_DELAY_NS);
-            default -> EntryQueue.of(Schedule.valueOf(schedule.toUpperCase(java.util.Locale.ROOT)), most, MAX_DELAY_NS);
+            case "drr" -> new FairQueue(WORKFLOWS, Schedule.FIFO, most, MAX_DELAY_NS, segments);
+            case "drr-edf" -> new FairQueue(WORKFLOWS, Schedule.EDF, most, MAX_DELAY_NS, segments);
+            default ->
+                EntryQueue.of(
+                        Schedule.valueOf(schedule.toUpperCase(java.util.Locale.ROOT)), most, MAX_DELAY_NS, segments);
         };
         for (int i = 0; i < waiting; i++) {
             join();

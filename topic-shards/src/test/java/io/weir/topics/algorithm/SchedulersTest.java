@@ -25,6 +25,7 @@ class SchedulersTest {
 
     private final Random random = new Random(SEED);
     private final MessageTag tag = new MessageTag();
+    private final LongSegments segments = new LongSegments();
 
     private record Waiting(long entry, long afterStart, long sequence) {}
 
@@ -51,7 +52,7 @@ class SchedulersTest {
     @ParameterizedTest
     @EnumSource
     void shouldServeByKeyAndThenByJoining(Schedule schedule) {
-        EntryQueue queue = EntryQueue.of(schedule, 400, MAX_DELAY_NS);
+        EntryQueue queue = EntryQueue.of(schedule, 400, MAX_DELAY_NS, segments);
         List<Waiting> model = new ArrayList<>();
         Comparator<Waiting> order =
                 Comparator.comparingLong(Waiting::afterStart).thenComparing(Waiting::sequence);
@@ -79,7 +80,7 @@ class SchedulersTest {
     @ParameterizedTest
     @EnumSource
     void shouldLetNobodyOvertakeWhoComesAfterTheKey(Schedule schedule) {
-        EntryQueue queue = EntryQueue.of(schedule, 100_000, MAX_DELAY_NS);
+        EntryQueue queue = EntryQueue.of(schedule, 100_000, MAX_DELAY_NS, segments);
         queue.add(-1, tag.begin(0, START).cost(10 * MS).remaining(10 * MS).work(10 * MS, 10 * MS));
         long latestMs = naiveKey(schedule, tag) / MS;
         long nowMs = 0;
@@ -103,7 +104,7 @@ class SchedulersTest {
     void shouldDivideConsumerTimeByWeightWhateverMessagesCost() {
         double[] weights = {1, 1, 2, 4};
         long[] costsNs = {MS, 50 * MS, 10 * MS, 3 * MS};
-        FairQueue queue = new FairQueue(4, Schedule.FIFO, 10_000, MAX_DELAY_NS);
+        FairQueue queue = new FairQueue(4, Schedule.FIFO, 10_000, MAX_DELAY_NS, segments);
         for (int w = 0; w < 4; w++) {
             queue.weight(w, weights[w]);
         }
@@ -131,7 +132,7 @@ class SchedulersTest {
 
     @Test
     void shouldKeepEachWorkflowsOwnOrderAndLoseNothing() {
-        FairQueue queue = new FairQueue(5, Schedule.FIFO, 500, MAX_DELAY_NS);
+        FairQueue queue = new FairQueue(5, Schedule.FIFO, 500, MAX_DELAY_NS, segments);
         List<ArrayDeque<Long>> model = new ArrayList<>();
         for (int w = 0; w < 5; w++) {
             model.add(new ArrayDeque<>());
@@ -158,7 +159,7 @@ class SchedulersTest {
 
     @Test
     void shouldOrderInsideAWorkflowByAnotherSchedule() {
-        FairQueue queue = new FairQueue(2, Schedule.EDF, 100, MAX_DELAY_NS);
+        FairQueue queue = new FairQueue(2, Schedule.EDF, 100, MAX_DELAY_NS, segments);
         queue.add(1, tag.begin(0, 0).cost(MS).deadline(30 * MS));
         queue.add(2, tag.begin(0, 0).cost(MS).deadline(10 * MS));
         queue.add(3, tag.begin(0, 0).cost(MS).deadline(20 * MS));
@@ -167,7 +168,7 @@ class SchedulersTest {
 
     @Test
     void shouldLeaveRoomForOthersWhenOneFloods() {
-        FairQueue queue = new FairQueue(3, Schedule.FIFO, 900, MAX_DELAY_NS);
+        FairQueue queue = new FairQueue(3, Schedule.FIFO, 900, MAX_DELAY_NS, segments);
         int flooded = 0;
         while (queue.add(flooded, tag.begin(1, START).cost(MS))) {
             flooded++;
@@ -181,7 +182,7 @@ class SchedulersTest {
 
     @Test
     void shouldServeAtOnceWhenAllAreInDebt() {
-        FairQueue queue = new FairQueue(2, Schedule.FIFO, 100, MAX_DELAY_NS);
+        FairQueue queue = new FairQueue(2, Schedule.FIFO, 100, MAX_DELAY_NS, segments);
         queue.weight(0, 1e-6);
         queue.weight(1, 1e-6);
         for (int i = 0; i < 50; i++) {
@@ -196,9 +197,11 @@ class SchedulersTest {
     @Test
     void shouldSayThatItIsEmpty() {
         for (Schedule schedule : Schedule.values()) {
-            assertThatThrownBy(() -> EntryQueue.of(schedule, 1, 1).poll()).hasMessageContaining("empty");
+            assertThatThrownBy(() -> EntryQueue.of(schedule, 1, 1, segments).poll())
+                    .hasMessageContaining("empty");
         }
-        assertThatThrownBy(() -> new FairQueue(1, Schedule.EDF, 1, 1).peek()).hasMessageContaining("empty");
+        assertThatThrownBy(() -> new FairQueue(1, Schedule.EDF, 1, 1, segments).peek())
+                .hasMessageContaining("empty");
     }
 
     @Test
@@ -206,8 +209,8 @@ class SchedulersTest {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         List<EntryQueue> queues = new ArrayList<>();
         for (Schedule schedule : Schedule.values()) {
-            queues.add(EntryQueue.of(schedule, 5_000, MAX_DELAY_NS));
-            queues.add(new FairQueue(8, schedule, 5_000, MAX_DELAY_NS));
+            queues.add(EntryQueue.of(schedule, 5_000, MAX_DELAY_NS, segments));
+            queues.add(new FairQueue(8, schedule, 5_000, MAX_DELAY_NS, segments));
         }
         for (EntryQueue queue : queues) {
             pass(queue, 20_000);
@@ -247,7 +250,7 @@ class SchedulersTest {
         int[] stations = {2, 3};
         long[] deadlinesMs = {5, 6};
         EntryQueue[] lines = new EntryQueue[3];
-        Arrays.setAll(lines, i -> EntryQueue.of(schedule, 10, MAX_DELAY_NS));
+        Arrays.setAll(lines, i -> EntryQueue.of(schedule, 10, MAX_DELAY_NS, segments));
         int[] serving = {-1, -1, -1};
         long[] untilMs = new long[3];
         long[] endsMs = new long[2];

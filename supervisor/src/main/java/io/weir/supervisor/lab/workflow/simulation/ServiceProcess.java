@@ -51,8 +51,8 @@ final class ServiceProcess {
         this.index = index;
         Setup.Control control = setup.control();
         queue = control.fair()
-                ? new FairQueue(ServiceWorld.WORKFLOWS, control.order(), MOST_QUEUED, MAX_DELAY_NS)
-                : EntryQueue.of(control.order(), MOST_QUEUED, MAX_DELAY_NS);
+                ? new FairQueue(ServiceWorld.WORKFLOWS, control.order(), MOST_QUEUED, MAX_DELAY_NS, world.segments())
+                : EntryQueue.of(control.order(), MOST_QUEUED, MAX_DELAY_NS, world.segments());
         handlers = ConsumerWindow.of(setup.tiers().get(tier).handlers());
         resource = new Resource(1 + tier * 1_000L + index);
         rates = new ShardRates(control.knob(), new BottleneckFairness(), List.of(resource), MOST_EDGES);

@@ -2,6 +2,7 @@ package io.weir.supervisor.lab.workflow.simulation;
 
 import io.weir.limiter.simulation.EventQueue;
 import io.weir.limiter.workflow.algorithm.ShardRates;
+import io.weir.topics.algorithm.LongSegments;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -14,6 +15,8 @@ import java.util.function.Consumer;
  */
 public final class ServiceWorld {
     static final int WORKFLOWS = 64;
+
+    private final LongSegments segments = new LongSegments();
 
     private final Setup setup;
     private final SplittableRandom random;
@@ -36,6 +39,10 @@ public final class ServiceWorld {
         }
         tiers.get(0).forEach(process -> entries.add(new EntryLine(this, process)));
         after(ShardRates.INTERVAL_NS, this::interval);
+    }
+
+    LongSegments segments() {
+        return segments;
     }
 
     public long nowNs() {
