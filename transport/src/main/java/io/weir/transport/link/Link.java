@@ -51,6 +51,7 @@ final class Link implements ControlledFragmentHandler {
 
     /** The poll's that is going on. */
     private LinkEvents events;
+
     private long turnNs;
     private Image polled;
     private int handed;

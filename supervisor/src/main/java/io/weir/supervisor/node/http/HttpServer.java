@@ -66,7 +66,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  * GET  /alive    200 while the process runs and its message path goes on, else 503
- * GET  /ready    200 when the broker is up, its state is recovered and it may admit, else 503; the body says what is missing
+ * GET  /ready    200 when the broker is up, recovered and may admit, else 503; the body says what is missing
  * GET  /metrics  Prometheus
  * GET  /status   {@link BrokerStatus}
  * GET  /openapi.yaml   all of it, described
