@@ -165,6 +165,14 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
             derived.put(engine + "ca-cert-file", tls.authority().toString());
         });
         derived.put("akka.discovery.config.services." + settings.cluster().name() + ".endpoints", endpoints);
+        // As StoreConnection has it for the other connections: a store that is gone without a word must not hold a
+        // ledger up until
+        // the network gives up. Whole seconds, rounded up: an answer that is still in time must not be cut off.
+        String seconds = Long.toString((settings.store().statementTimeout().toMillis() + 999) / 1_000);
+        String driver = "akka-persistence-jdbc.shared-databases.slick.db.properties.";
+        derived.put(driver + "socketTimeout", seconds);
+        derived.put(driver + "connectTimeout", seconds);
+        derived.put(driver + "tcpKeepAlive", "true");
         Config config = ConfigFactory.empty("derived");
         for (Map.Entry<String, Object> entry : derived.entrySet()) {
             config = config.withValue(entry.getKey(), ConfigValueFactory.fromAnyRef(entry.getValue()));
@@ -338,7 +346,9 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
                 whole(config, "weir.store.pool-size", 1, 100),
                 duration(config, "weir.store.start-timeout", Duration.ofSeconds(1), Duration.ofMinutes(10)),
                 duration(config, "weir.store.statement-timeout", Duration.ofSeconds(1), Duration.ofMinutes(2)),
-                duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)));
+                duration(config, "weir.store.registry-interval", Duration.ofMillis(100), Duration.ofMinutes(1)),
+                oneOf(config, "weir.store.may-lose-commits", "on", "off", "true", "false")
+                        .matches("on|true"));
     }
 
     private static SupplySettings supply(Config config) {

@@ -68,7 +68,11 @@ public record WeirSettings(
         }
     }
 
-    /** The durable store. */
+    /**
+     * The durable store.
+     *
+     * @param mayLoseCommits whether it is used though it says that it can lose what it has acknowledged
+     */
     public record StoreSettings(
             String url,
             String user,
@@ -76,7 +80,8 @@ public record WeirSettings(
             int poolSize,
             Duration startTimeout,
             Duration statementTimeout,
-            Duration registryInterval) {
+            Duration registryInterval,
+            boolean mayLoseCommits) {
         /** Without the password, and without the URL's parameters, which may hold one. */
         @Override
         public String toString() {

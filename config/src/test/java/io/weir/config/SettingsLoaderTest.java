@@ -235,4 +235,16 @@ class SettingsLoaderTest {
     private Path file(String text) throws IOException {
         return Files.writeString(dir.resolve("broker.conf"), text);
     }
+
+    /** Without it, a store that is gone without a word held every ledger up until the network gave up. */
+    @Test
+    void shouldBoundHowLongAJournalWaitsForASilentStore() {
+        environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "2500ms");
+        Config driver = SettingsLoader.load(Optional.empty(), environment)
+                .akka()
+                .getConfig("akka-persistence-jdbc.shared-databases.slick.db.properties");
+
+        assertThat(driver.getString("socketTimeout")).isEqualTo("3");
+        assertThat(driver.getString("connectTimeout")).isEqualTo("3");
+    }
 }

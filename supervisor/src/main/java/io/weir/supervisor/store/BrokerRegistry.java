@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,6 +71,7 @@ public final class BrokerRegistry implements AutoCloseable {
             try {
                 store.call(opened -> {
                     StoreSchema.ensure(opened);
+                    checkDurable(opened);
                     return null;
                 });
                 return true;
@@ -95,6 +97,34 @@ public final class BrokerRegistry implements AutoCloseable {
             pause();
         }
         return false;
+    }
+
+    /** As this user at this database has it; both may be set apart from the server. */
+    private void checkDurable(Connection opened) throws SQLException {
+        String commit = shown(opened, "synchronous_commit");
+        boolean loses = commit.equals("off")
+                || commit.equals("local")
+                        && !shown(opened, "synchronous_standby_names").isEmpty();
+        opened.rollback();
+        if (!loses) {
+            return;
+        }
+        String problem = "the store at " + settings.safeUrl() + " has synchronous_commit = " + commit
+                + ", so it can lose what it has acknowledged, and limits would not hold after that";
+        if (!settings.mayLoseCommits()) {
+            throw new StoreException(
+                    problem + ": set synchronous_commit = on for user '" + settings.user()
+                            + "' (ALTER ROLE … SET synchronous_commit = on), or weir.store.may-lose-commits = on if that is meant");
+        }
+        LOG.warn("{} (weir.store.may-lose-commits is on)", problem);
+    }
+
+    private static String shown(Connection opened, String setting) throws SQLException {
+        try (Statement statement = opened.createStatement();
+                ResultSet rows = statement.executeQuery("SHOW " + setting)) {
+            rows.next();
+            return rows.getString(1);
+        }
     }
 
     /**

@@ -247,4 +247,17 @@ class BrokerRegistryTest {
         environment.put("WEIR_STORE_STATEMENT_TIMEOUT", "1s");
         return SettingsLoader.load(Optional.empty(), environment).settings();
     }
+
+    @Test
+    void shouldRefuseAStoreThatCanLoseCommitsUnlessThatIsMeant() {
+        RunningStore store = start();
+        store.execute("ALTER ROLE weir IN DATABASE " + store.name() + " SET synchronous_commit = off");
+        assertThatThrownBy(() -> registry(patient(store, "b1")).awaitStore())
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("synchronous_commit = off")
+                .hasMessageContaining("weir.store.may-lose-commits");
+        Map<String, String> environment = store.environment("b2", Path.of("/tmp"));
+        environment.put("WEIR_STORE_MAY_LOSE_COMMITS", "on");
+        registry(SettingsLoader.load(Optional.empty(), environment).settings()).awaitStore();
+    }
 }

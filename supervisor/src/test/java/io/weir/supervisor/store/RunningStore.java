@@ -59,6 +59,10 @@ public final class RunningStore implements AutoCloseable {
         return store;
     }
 
+    String name() {
+        return name;
+    }
+
     private String url() {
         return StoreServer.url(Server.PORT).replaceFirst("[^/]*$", name);
     }
