@@ -342,8 +342,8 @@ public final class Placement extends AbstractBehavior<Placement.Command> {
     private Behavior<Command> onRegistrationsStored(RegistrationsStored stored) {
         storingRegistrations = false;
         if (stored.why == null) {
-            stored.waiting.forEach(each -> each.tell(RegisterOutcome.DONE));
             with.news.run();
+            stored.waiting.forEach(each -> each.tell(RegisterOutcome.DONE));
             storeRegistrations();
         } else {
             getContext().getLog().warn("registrations of publishers could not be stored yet: {}", stored.why);
