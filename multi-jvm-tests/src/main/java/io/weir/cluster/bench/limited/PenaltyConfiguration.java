@@ -35,9 +35,11 @@ record PenaltyConfiguration(String name, boolean single, String adapt, boolean b
         return new PenaltyConfiguration(name, false, adapt, borrow, clock);
     }
 
-    /** @param borrowing whether the brokers know of it */
+    /** @param borrowing whether the brokers know of it; those that do not are older than placed topics, too */
     static List<PenaltyConfiguration> offered(boolean borrowing) {
-        return ALL.stream().filter(each -> borrowing || !each.borrow).toList();
+        return ALL.stream()
+                .filter(each -> borrowing || !each.borrow && !each.adapt.equals("placed"))
+                .toList();
     }
 
     static List<String> names() {
@@ -46,7 +48,7 @@ record PenaltyConfiguration(String name, boolean single, String adapt, boolean b
 
     /** What a topic is unless its creator says otherwise. */
     static String nameOfDefault(boolean borrowing) {
-        return borrowing ? "placed-borrow" : "placed";
+        return borrowing ? "placed-borrow" : "gossip";
     }
 
     /** The body that creates its topic; what the brokers do not know of is not said. */

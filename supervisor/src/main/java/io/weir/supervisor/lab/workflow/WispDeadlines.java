@@ -25,9 +25,10 @@ import java.util.SplittableRandom;
  * Table 3: clients in closed loops replay a mix of calls, from metadata to scans of a thousand tasks; a request's
  * deadline is four times what it takes alone. LND is latency ÷ deadline, of requests that were done. The paper's trace
  * is not published: mix, service times, pools and how soon a refused client comes again are ours, fitted on the mean of
- * the baseline's column. No other number was fitted, though some were seen on the way. Two things differ by design: we also give up a request
- * within a service as soon as its service time alone makes it late, so an LND is hardly above 1; and what is given up
- * has no LND, so it has to be read beside the part that was dropped, and what was in time a second.
+ * the baseline's column. No other number was fitted, though some were seen on the way. Two things differ by design: we
+ * also give up a request within a service as soon as its service time alone makes it late, so an LND is hardly above 1;
+ * and what is given up has no LND, so it has to be read beside the part that was dropped, and what was in time a
+ * second.
  */
 public final class WispDeadlines implements Experiment {
     private static final List<Integer> CLIENTS = List.of(100, 150, 200, 250);
