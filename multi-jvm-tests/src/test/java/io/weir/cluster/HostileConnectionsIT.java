@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(120)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@SideBySide
 class HostileConnectionsIT {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final HttpClient HTTP =

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Brokers on hosts of their own: control messages by TLS, messages on sealed links. */
 @Timeout(300)
+@SideBySide
 class SealedClusterIT {
     private static final Duration SOON = Duration.ofSeconds(90);
 
