@@ -34,7 +34,7 @@ final class HomeBook implements AutoCloseable {
     /** @param storeUrl with user and password */
     HomeBook(String storeUrl) {
         table = new DecisionTable(
-                new StoreSettings(storeUrl, "", "", 1, ANSWER_WITHIN, ANSWER_WITHIN, NEVER), ANSWER_WITHIN);
+                new StoreSettings(storeUrl, "", "", 1, ANSWER_WITHIN, ANSWER_WITHIN, NEVER, false), ANSWER_WITHIN);
     }
 
     /** Whether the cluster's own distributor has given the topic's publishers homes. */
