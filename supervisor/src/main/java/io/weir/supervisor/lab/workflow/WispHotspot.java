@@ -6,8 +6,6 @@ import static io.weir.supervisor.lab.workflow.Storage.SECOND_NS;
 
 import io.weir.limiter.simulation.Sample;
 import io.weir.supervisor.chart.LineChart;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabReport.Finding;
@@ -120,9 +118,7 @@ public final class WispHotspot implements Experiment {
         outcome.bPerSecond.add(inTime[B] / seconds);
         outcome.backgroundPart.add((inTime[B + 1] + inTime[D]) / (2 * BACKGROUND * seconds));
         if (outcome.courseMs == null) {
-            outcome.courseMs = course.stream()
-                    .mapToDouble(second -> second.size() == 0 ? Double.NaN : second.quantile(0.5))
-                    .toArray();
+            outcome.courseMs = Course.medians(course);
         }
     }
 
@@ -160,18 +156,9 @@ public final class WispHotspot implements Experiment {
     }
 
     private static LineChart chart(Map<String, Outcome> outcomes) {
-        List<Series> series = new ArrayList<>();
-        outcomes.forEach((name, outcome) -> {
-            double[] seconds =
-                    IntStream.range(0, outcome.courseMs.length).asDoubleStream().toArray();
-            series.add(new Series(name, seconds, outcome.courseMs, false));
-        });
-        return new LineChart(
-                "wisp-hotspot",
-                "Median latency of A (Wisp Fig. 9)",
-                new Axis("s", false),
-                new Axis("ms", true),
-                series);
+        Map<String, double[]> courses = new LinkedHashMap<>();
+        outcomes.forEach((name, outcome) -> courses.put(name, outcome.courseMs));
+        return Course.chart("wisp-hotspot", "Median latency of A (Wisp Fig. 9)", courses);
     }
 
     private static List<Finding> findings(Map<String, Outcome> outcomes) {

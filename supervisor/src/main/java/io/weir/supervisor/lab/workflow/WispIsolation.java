@@ -6,8 +6,6 @@ import static io.weir.supervisor.lab.workflow.Storage.SECOND_NS;
 
 import io.weir.limiter.simulation.Sample;
 import io.weir.supervisor.chart.LineChart;
-import io.weir.supervisor.chart.LineChart.Axis;
-import io.weir.supervisor.chart.LineChart.Series;
 import io.weir.supervisor.lab.Experiment;
 import io.weir.supervisor.lab.LabReport;
 import io.weir.supervisor.lab.LabReport.Finding;
@@ -155,9 +153,7 @@ public final class WispIsolation implements Experiment {
         // Those that have not ended by now are late, too: they came more than a timeout ago.
         outcome.burstyLate.add(bursty[0] + bursty[1] == 0 ? 100 : 100.0 * bursty[1] / (bursty[0] + bursty[1]));
         if (outcome.courseMs == null) {
-            outcome.courseMs = course.stream()
-                    .mapToDouble(second -> second.size() == 0 ? Double.NaN : second.quantile(0.5))
-                    .toArray();
+            outcome.courseMs = Course.medians(course);
         }
     }
 
@@ -185,18 +181,9 @@ public final class WispIsolation implements Experiment {
     }
 
     private static LineChart chart(Map<String, Outcome> outcomes) {
-        List<Series> series = new ArrayList<>();
-        outcomes.forEach((name, outcome) -> {
-            double[] seconds =
-                    IntStream.range(0, outcome.courseMs.length).asDoubleStream().toArray();
-            series.add(new Series(name, seconds, outcome.courseMs, false));
-        });
-        return new LineChart(
-                "wisp-isolation",
-                "Median latency of A to D (Wisp Fig. 7, left)",
-                new Axis("s", false),
-                new Axis("ms", true),
-                series);
+        Map<String, double[]> courses = new LinkedHashMap<>();
+        outcomes.forEach((name, outcome) -> courses.put(name, outcome.courseMs));
+        return Course.chart("wisp-isolation", "Median latency of A to D (Wisp Fig. 7, left)", courses);
     }
 
     private static List<Finding> findings(Map<String, Outcome> outcomes) {
