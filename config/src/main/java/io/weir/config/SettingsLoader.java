@@ -215,7 +215,8 @@ public record SettingsLoader(WeirSettings settings, Config akka) {
         }
         if (!open && cluster.transport().equals("aeron-udp")) {
             throw new SettingsException(
-                    "weir.cluster.transport is aeron-udp, which has no TLS, but weir.cluster.tls is set: set transport to tcp");
+                    "weir.cluster.transport is aeron-udp, which has no TLS, but weir.cluster.tls is set:"
+                            + " set transport to tcp");
         }
     }
 

@@ -37,8 +37,8 @@ import picocli.CommandLine.Spec;
             "Split a topic's token bucket over brokers in several ways, round by round in turn, and measure the access delay: from a"
                     + " message's arrival at its broker until it has its token, by the brokers' own stamps. Percentiles are right to 3%%.",
             "single is the yardstick: all publishers at the one broker of a cluster of its own, which has the whole bucket. The others split"
-                    + " it over N brokers with the same publishers spread evenly: static in equal parts that stay; gossip, adaptor and placed in"
-                    + " parts that follow demand; with -borrow, brokers lend each other tokens; with -arrival, the limit holds over"
+                    + " it over N brokers with the same publishers spread evenly: static in equal parts that stay;"
+                    + " gossip, adaptor and placed in parts that follow demand; with -borrow, brokers lend each other tokens; with -arrival, the limit holds over"
                     + " arrivals (--clock arrival).",
             "The limit is r = 1.1 times the load and the smallest b for which 99%% of a trace of the load would not wait (SRTM 6).",
             "IDEAL is what perfect buckets would have done with the very send times of the rounds: one for single, N equal parts for the"
